@@ -1,0 +1,1 @@
+"""WHAT IS TRUE. Pure: no clock, disk, socket, thread, chance or logging in here."""

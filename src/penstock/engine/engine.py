@@ -1,0 +1,293 @@
+"""One batch at a time: decide, apply, one commit, then all answers.
+
+    submit, submit, submit …            (requests read in one turn of the server's loop)
+        └─▶ run:  tend what is due  ─▶  decide and apply each command  ─▶  commit  ─▶  answer all
+
+Each command is decided on what the ones before it left behind, and nobody is answered before the commit
+that keeps their command's events. So concurrent requests share one sync, and success means synced.
+
+A claim that finds nothing and has time goes to the waiting room. Whatever makes a message ready (a
+publish, a delay that is over, a claim that lapsed) serves the first in line within the same batch.
+
+The engine is plain and synchronous. Whoever drives it calls `run` when something was submitted, and
+again after `milliseconds_to_next`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from penstock.core import administration, rules
+from penstock.core.commands import Claim, Command, Renew
+from penstock.core.errors import StoreError
+from penstock.core.events import (
+    Event,
+    MessageMoved,
+    MessagePublished,
+    MessageReadied,
+    MessageRespawned,
+    QueueDeleted,
+)
+from penstock.core.ids import MessageId
+from penstock.core.model import Phase, QueueName
+from penstock.core.outcomes import Crashed, Delivered, Outcome, Unavailable, Unfinished
+from penstock.core.store import Store
+from penstock.engine.asker import Asker, Nobody
+from penstock.engine.clock import SteadyClock, wall_clock_ms
+from penstock.engine.lots import IdMaker
+from penstock.engine.waiting import Waiter, WaitingRoom
+
+log = logging.getLogger(__name__)
+
+BATCH_COMMANDS_MAX = 1024  # so that the first in a batch does not wait for ever for the last
+ROUNDS_MAX = 4  # how often an unfinished claim is tried again within one batch
+TRIM_EVERY_MS = 1000
+WAITERS_MAX = 100_000
+
+_NOBODY = Nobody()
+_NOTHING = Delivered(())
+_UNAVAILABLE = Unavailable()
+
+
+class Engine:
+    """Turns commands into outcomes over one store."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Callable[[], int] = wall_clock_ms,
+        ids: Callable[[int, int], MessageId] | None = None,
+        waiters_max: int = WAITERS_MAX,
+    ) -> None:
+        self._store = store
+        self.now_ms = SteadyClock(clock, store.last_moment_ms())
+        self._ids = ids or IdMaker()
+        self._waiters_max = waiters_max
+        self._pending: deque[tuple[Command, Asker]] = deque()
+        self._unfinished: list[tuple[Command, Asker]] = []
+        self._answers: list[tuple[Command, Asker, Outcome]] = []
+        self._waiting = WaitingRoom()
+        self._has_uncommitted = False
+        self._next_trim_ms = 0
+        self.is_healthy = True
+
+    def submit(self, command: Command, asker: Asker) -> None:
+        """Queue a command for the next batch."""
+        self._pending.append((command, asker))
+
+    def withdraw(self, asker: Asker) -> None:
+        """Stop waiting for an asker who has gone."""
+        self._waiting.withdraw(asker)
+
+    @property
+    def waiting(self) -> int:
+        """How many consumers wait."""
+        return len(self._waiting)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether everything submitted was answered, but for those who wait."""
+        return not self._pending and not self._unfinished
+
+    def run(self) -> None:
+        """Do one batch."""
+        if self.is_healthy:
+            try:
+                self._decide_batch()
+                if self._has_uncommitted:
+                    self._store.commit()
+                    self._has_uncommitted = False
+            except Exception as fault:  # noqa: BLE001 - whatever it is, nothing may be promised any more
+                self._fail(fault)
+        else:
+            self._refuse_everything()
+        self._answer_all()
+
+    def milliseconds_to_next(self) -> float | None:
+        """How long until `run` has something to do of itself; None: until somebody submits."""
+        if self._pending or self._unfinished:
+            return 0
+        if not self.is_healthy:
+            return None
+        if self._store.moves_under_way() or self._store.deleted_queues():
+            return 0
+        moments = (self._next_trim_ms, self._store.next_due_ms(), self._waiting.next_deadline_ms())
+        return max(0, min(moment for moment in moments if moment is not None) - self.now_ms())
+
+    def end_waits(self) -> None:
+        """Answer all who wait as if their time were up."""
+        for waiter in self._waiting.everybody():
+            self._give_up(waiter)
+        self._answer_all()
+
+    # One batch
+
+    def _decide_batch(self) -> None:
+        now_ms = self.now_ms()
+        self._do_what_is_due(now_ms)
+        if self._unfinished:
+            self._pending.extend(self._unfinished)
+            self._unfinished.clear()
+        pending = self._pending
+        for _ in range(min(len(pending), BATCH_COMMANDS_MAX)):
+            command, asker = pending[0]  # still pending should the store fail under it
+            outcome = self._settle(command, now_ms)
+            pending.popleft()
+            if isinstance(outcome, Unfinished):
+                self._unfinished.append((outcome.rest, asker))
+            elif self._may_wait(command, outcome):
+                self._let_wait(command, asker, now_ms)
+            else:
+                self._answers.append((command, asker, outcome))
+        for waiter in self._waiting.out_of_time(now_ms):
+            self._give_up(waiter)
+
+    def _settle(self, command: Command, now_ms: int) -> Outcome:
+        """Decide one command and apply what happens by it."""
+        outcome = self._settle_once(command, now_ms)
+        for _ in range(ROUNDS_MAX):
+            if not (isinstance(outcome, Unfinished) and isinstance(command, Claim)):
+                break
+            outcome = self._settle_once(command, now_ms)
+        return outcome
+
+    def _settle_once(self, command: Command, now_ms: int) -> Outcome:
+        outcome, events = self._decide(command, now_ms)
+        if events:
+            self._apply(events, now_ms, command.dialect)
+        return outcome
+
+    def _decide(self, command: Command, now_ms: int) -> tuple[Outcome, list[Event]]:
+        try:
+            return rules.decide(self._store, command, now_ms, self._ids)
+        except StoreError:
+            raise
+        except Exception:
+            log.exception("deciding %s failed", type(command).__name__)
+            return Crashed(), []
+
+    def _apply(self, events: Sequence[Event], now_ms: int, dialect: str) -> None:
+        self._store.apply(events, now_ms, dialect)
+        self._has_uncommitted = True
+        if self._waiting:
+            self._wake(events, now_ms)
+
+    def _do_what_is_due(self, now_ms: int) -> None:
+        store = self._store
+        for queue in store.due_queues(now_ms):
+            self._apply_own(rules.tend(store, queue, now_ms), now_ms)
+        # One move after the other, so that two in opposite directions cannot toss messages for ever.
+        for move in store.moves_under_way()[:1]:
+            self._apply_own(administration.carry_on_move(store, move), now_ms)
+        for queue in store.deleted_queues():
+            self._apply_own(administration.clear_deleted(store, queue), now_ms)
+        if now_ms >= self._next_trim_ms:
+            has_more = store.trim_journal(now_ms)
+            self._has_uncommitted = True
+            self._next_trim_ms = now_ms + (0 if has_more else TRIM_EVERY_MS)
+
+    def _apply_own(self, events: Sequence[Event], now_ms: int) -> None:
+        if events:
+            self._apply(events, now_ms, "")
+
+    # Waiting
+
+    def _may_wait(self, command: Command, outcome: Outcome) -> bool:
+        return (
+            isinstance(command, Claim)
+            and command.wait_ms > 0
+            and isinstance(outcome, Delivered)
+            and not outcome.messages
+            and len(self._waiting) < self._waiters_max
+        )
+
+    def _let_wait(self, command: Command, asker: Asker, now_ms: int) -> None:
+        assert isinstance(command, Claim), "only claims wait"
+        self._waiting.admit(command, asker, now_ms + command.wait_ms)
+
+    def _wake(self, events: Sequence[Event], now_ms: int) -> None:
+        names = deque(filter(None, map(self._woken_by, events)))
+        while names:
+            name = names.popleft()
+            while (served := self._serve_first(name, now_ms)) is not None:
+                names.extend(filter(None, map(self._woken_by, served)))
+
+    def _woken_by(self, event: Event) -> QueueName | None:
+        """The queue whose waiters an event concerns."""
+        match event:
+            case MessagePublished() | MessageReadied() | MessageRespawned():
+                number = event.queue
+            case MessageMoved():
+                number = event.target
+            case QueueDeleted():
+                self._answer_waiters_of_deleted()
+                return None
+            case _:
+                return None
+        if event.phase is not Phase.READY:
+            return None
+        queue = self._store.queue_by_number(number)
+        return None if queue is None else queue.name
+
+    def _serve_first(self, name: QueueName, now_ms: int) -> list[Event] | None:
+        """Give the first in line what there is; None if there is nobody or nothing."""
+        waiter = self._waiting.first_for(name)
+        queue = self._store.queue(name)
+        if waiter is None or queue is None or not self._store.counts(queue).ready:
+            return None
+        outcome, events = self._decide(waiter.command, now_ms)
+        if events:
+            self._store.apply(events, now_ms, waiter.command.dialect)
+        if isinstance(outcome, Unfinished):
+            return events or None
+        if isinstance(outcome, Delivered) and not outcome.messages:
+            return None
+        self._waiting.dismiss(waiter)
+        self._answers.append((waiter.command, waiter.asker, outcome))
+        return events
+
+    def _answer_waiters_of_deleted(self) -> None:
+        """Those who wait only where there is a queue hear that there is none."""
+        for waiter in self._waiting.everybody():
+            outcome, _ = self._decide(waiter.command, self.now_ms())
+            if not isinstance(outcome, Delivered | Unfinished):
+                self._waiting.dismiss(waiter)
+                self._answers.append((waiter.command, waiter.asker, outcome))
+
+    def _give_up(self, waiter: Waiter) -> None:
+        self._waiting.dismiss(waiter)
+        self._answers.append((waiter.command, waiter.asker, _NOTHING))
+
+    # Answers and faults
+
+    def _answer_all(self) -> None:
+        answers, self._answers = self._answers, []
+        for command, asker, outcome in answers:
+            if not asker.answer(outcome) and isinstance(command, Claim) and isinstance(outcome, Delivered):
+                self._give_back(command, outcome)
+
+    def _give_back(self, command: Claim, outcome: Delivered) -> None:
+        """Release what was claimed for a consumer who has gone, so that the next one gets it at once."""
+        if command.only_looks:
+            return
+        for delivery in outcome.messages:
+            release = Renew(delivery.queue, (delivery.id,), 0, delivery.attempt, command.dialect)
+            self.submit(release, _NOBODY)
+
+    def _fail(self, fault: Exception) -> None:
+        """Never promise anything on this store again: a second sync may report success for lost data."""
+        log.critical("the store failed; restart to go on from what was kept", exc_info=fault)
+        self.is_healthy = False
+        self._answers = [(command, asker, _UNAVAILABLE) for command, asker, _ in self._answers]
+        self._refuse_everything()
+
+    def _refuse_everything(self) -> None:
+        waiting = [(waiter.command, waiter.asker) for waiter in self._waiting.everybody()]
+        for waiter in self._waiting.everybody():
+            self._waiting.dismiss(waiter)
+        for command, asker in [*self._pending, *self._unfinished, *waiting]:
+            self._answers.append((command, asker, _UNAVAILABLE))
+        self._pending.clear()
+        self._unfinished.clear()

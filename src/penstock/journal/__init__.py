@@ -1,0 +1,1 @@
+"""WHAT HAPPENED, IN ORDER. The event format and its reader."""

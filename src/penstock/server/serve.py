@@ -1,0 +1,120 @@
+"""The service as a process: from bound addresses to the last answer.
+
+A first signal ends it gently: nothing more is accepted, waits are cut short, what was accepted is answered. A
+second signal, the end of `stop_seconds` or a fault of the engine ends it at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import signal
+from collections.abc import Callable, Sequence
+
+import uvloop
+
+from penstock.server.limits import Limits
+from penstock.server.listeners import Address, Listener, bound_addresses, listen
+from penstock.server.pump import Engine
+from penstock.server.service import Service
+from penstock.server.streams import JournalSource
+
+Ready = Callable[[list[Address]], None]
+
+# Files and sockets other than clients' connections.
+_OTHER_FILES = 256
+
+
+class Server:
+    """One engine behind its listeners. Made and used on the loop's thread."""
+
+    def __init__(self, engine: Engine, journal: JournalSource, limits: Limits) -> None:
+        self._service = Service(engine, journal, limits, asyncio.get_running_loop())
+        self._service.when_empty = self._on_empty
+        self._servers: list[asyncio.Server] = []
+        self._stopped = asyncio.Event()
+        self._is_ending = False
+
+    async def start(self, listeners: Sequence[Listener]) -> list[Address]:
+        try:
+            for listener in listeners:
+                self._servers.append(await listen(self._service, listener))
+        except BaseException:
+            self._close()
+            raise
+        self._service.start()
+        return [address for server in self._servers for address in bound_addresses(server)]
+
+    def stop(self) -> None:
+        """Finish what was accepted, then stop. Asked again: stop at once."""
+        if self._is_ending:
+            self._cut_off()
+            return
+        self._is_ending = True
+        for server in self._servers:
+            server.close()
+        self._service.end()
+        self._service.loop.call_later(self._service.limits.stop_seconds, self._cut_off)
+        # What was submitted but has lost its client is still to be done before the store is closed.
+        self._service.pump.when_settled(self._on_empty)
+
+    async def wait_until_stopped(self) -> None:
+        await self._stopped.wait()
+        self._close()
+        if self._service.fault is not None:
+            raise self._service.fault
+
+    def _cut_off(self) -> None:
+        self._service.abort()
+        self._stopped.set()
+
+    def _on_empty(self) -> None:
+        if (self._is_ending or self._service.fault is not None) and not self._service.connections:
+            self._stopped.set()
+
+    def _close(self) -> None:
+        for server in self._servers:
+            server.close()
+        self._service.abort()
+        self._service.close()
+
+
+async def serve(
+    engine: Engine,
+    journal: JournalSource,
+    listeners: Sequence[Listener],
+    *,
+    limits: Limits | None = None,
+    ready: Ready = lambda _: None,
+) -> None:
+    """Serve until SIGTERM or SIGINT. Raises what made the engine fail, if that is what ended it."""
+    loop = asyncio.get_running_loop()
+    server = Server(engine, journal, limits or Limits())
+    addresses = await server.start(listeners)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, server.stop)
+    ready(addresses)
+    await server.wait_until_stopped()
+
+
+def run(
+    engine: Engine,
+    journal: JournalSource,
+    listeners: Sequence[Listener],
+    *,
+    limits: Limits | None = None,
+    ready: Ready = lambda _: None,
+) -> None:
+    """Serve on a loop of its own, from the main thread."""
+    limits = limits or Limits()
+    _allow_files(limits.connections_max + _OTHER_FILES)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(serve(engine, journal, listeners, limits=limits, ready=ready))
+
+
+def _allow_files(count: int) -> None:
+    """Raise the number of open files to what our own limit on connections needs, as far as we may."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = count if hard == resource.RLIM_INFINITY else min(count, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

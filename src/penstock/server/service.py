@@ -1,0 +1,102 @@
+"""What all connections of a process share."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Protocol
+
+from penstock.server.encode import Encoder
+from penstock.server.fault_log import FaultLog
+from penstock.server.limits import Limits
+from penstock.server.pump import Engine, Pump
+from penstock.server.request_ids import RequestIds
+from penstock.server.streams import JournalSource, Streams
+
+
+class Client(Protocol):
+    """A connection, as far as the service is concerned with it."""
+
+    def check_time(self, now: float) -> None:
+        """Close if one of the limits on time has passed."""
+        ...
+
+    def end(self) -> None:
+        """Answer what was accepted, then close."""
+        ...
+
+    def abort(self) -> None:
+        """Close at once."""
+        ...
+
+
+class Service:
+    """The engine, the limits, and who is connected."""
+
+    def __init__(
+        self, engine: Engine, journal: JournalSource, limits: Limits, loop: asyncio.AbstractEventLoop
+    ) -> None:
+        self.engine = engine
+        self.limits = limits
+        self.loop = loop
+        self.log = FaultLog()
+        self.encoder = Encoder()
+        self.request_ids = RequestIds()
+        self.pump = Pump(engine, loop, self._fail)
+        self.streams = Streams(self, journal)
+        self.connections: set[Client] = set()
+        self.turned_away: set[Client] = set()  # over a limit, waiting only for the client to read so
+        self.unfinished_bytes = 0  # bodies still being received
+        self.is_stopping = False
+        self.fault: Exception | None = None  # what stopped the engine for good
+        self.when_empty: Callable[[], None] | None = None  # called when the last connection is gone
+        self.coarse_now = 0.0
+        self._sweep_timer: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        self._sweep()
+        self.pump.start()
+
+    def end(self) -> None:
+        """Take no more requests; answer those that were accepted."""
+        self.is_stopping = True
+        for connection in list(self.connections):
+            connection.end()
+        self.pump.end_waits()
+
+    def abort(self) -> None:
+        """Close every connection at once."""
+        for connection in [*self.connections, *self.turned_away]:
+            connection.abort()
+
+    def close(self) -> None:
+        """Leave nothing on the loop or in a thread."""
+        if self._sweep_timer is not None:
+            self._sweep_timer.cancel()
+        self.pump.close()
+        self.streams.close()
+
+    def forget(self, connection: Client) -> None:
+        self.connections.discard(connection)
+        self.turned_away.discard(connection)
+        if not self.connections and self.when_empty is not None:
+            self.when_empty()
+
+    def _sweep(self) -> None:
+        interval = self.limits.sweep_seconds
+        now = self.loop.time()
+        # What begins before the next sweep is dated at that sweep, so that no limit is ever cut short.
+        self.coarse_now = now + interval
+        self.encoder.set_date_now()
+        for connection in [*self.connections, *self.turned_away]:
+            connection.check_time(now)
+        self._sweep_timer = self.loop.call_later(interval, self._sweep)
+
+    def _fail(self, error: Exception) -> None:
+        # The engine does not raise for anything a client asks. What it holds in memory may no longer be
+        # what is on the disk, so nothing more may be answered; a restart reads the disk again.
+        self.log.crashed("", "running the engine", error)
+        self.fault = error
+        self.abort()
+        if self.when_empty is not None and not self.connections:
+            self.when_empty()

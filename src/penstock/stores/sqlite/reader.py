@@ -1,0 +1,66 @@
+"""Reading the journal beside the writer: from any thread, only what is committed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import apsw
+
+from penstock.core.model import QueueName
+from penstock.core.record import Record
+from penstock.journal.records import Row, from_row
+
+RECORDS_PER_PIECE = 2000  # each piece is a read of its own, so that none holds up a checkpoint for long
+
+
+class SqliteJournalReader:
+    """Opens the file anew for each reading."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def bounds(self) -> tuple[int, int]:
+        connection = self._connect()
+        try:
+            return _bounds(connection)
+        finally:
+            connection.close()
+
+    def records(self, after: int, limit: int) -> Iterator[Sequence[Record]]:
+        connection = self._connect()
+        try:
+            after = max(after, _bounds(connection)[0])
+            while limit > 0:
+                piece = _piece(connection, after, min(limit, RECORDS_PER_PIECE))
+                if not piece:
+                    return
+                yield piece
+                after = piece[-1].sequence
+                limit -= len(piece)
+        finally:
+            connection.close()
+
+    def _connect(self) -> apsw.Connection:
+        return apsw.Connection(str(self._path), flags=apsw.SQLITE_OPEN_READONLY)
+
+
+def _bounds(connection: apsw.Connection) -> tuple[int, int]:
+    row = connection.execute("SELECT trimmed_to, last_sequence FROM state").fetchone()
+    assert row is not None, "the schema puts its one row there"
+    trimmed_to, last_sequence = row
+    return int(trimmed_to), int(last_sequence)
+
+
+def _piece(connection: apsw.Connection, after: int, limit: int) -> list[Record]:
+    rows = connection.execute(
+        """SELECT j.sequence, j.at_ms, j.dialect, q.namespace, q.name, j.kind, j.queue, j.message, j.attempt,
+                  j.reason, j.size, j.content_type, j.until_ms, j.detail, j.body
+           FROM journal j LEFT JOIN queues q ON q.number = j.queue
+           WHERE j.sequence > ? ORDER BY j.sequence LIMIT ?""",
+        (after, limit),
+    )
+    return [
+        Record(sequence, at_ms, dialect, QueueName(namespace or "", name or ""), from_row(Row(*columns)))
+        for sequence, at_ms, dialect, namespace, name, *columns in rows
+    ]

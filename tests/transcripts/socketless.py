@@ -1,0 +1,101 @@
+"""A stage without sockets: the dialect reads, the engine decides on the memory store, the dialect writes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.core.commands import Command
+from penstock.core.outcomes import Outcome
+from penstock.dialects.http import (
+    Dialect,
+    HealthCheck,
+    JournalLatest,
+    JournalQuery,
+    Problem,
+    Request,
+    Response,
+)
+from penstock.engine.engine import Engine
+from penstock.server.routing import Router
+from penstock.stores.memory import MemoryStore
+from tests.transcripts.player import STARTS_AT_MS, Answer, Question
+
+
+class MovableClock:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.now_ms = STARTS_AT_MS
+
+    def __call__(self) -> int:
+        return self.now_ms
+
+
+def settle(engine: Engine) -> None:
+    """Do everything that is due by now."""
+    engine.run()
+    while engine.milliseconds_to_next() == 0:
+        engine.run()
+
+
+class _Exchange:
+    """One request on its way, and its answer once there is one."""
+
+    def __init__(self, engine: Engine, dialect: Dialect) -> None:
+        self._engine = engine
+        self._dialect = dialect
+        self._command: Command | None = None
+        self.response: Response | None = None
+
+    def begin(self, request: Request) -> None:
+        rule = self._dialect.body_rule(request)
+        if len(request.body) > rule.bytes_max and not rule.cuts:
+            self.response = self._dialect.refuse(Problem.BODY_TOO_LARGE, "the body is too large")
+            return
+        request.body = request.body[: rule.bytes_max]
+        asked = self._dialect.read(request)
+        match asked:
+            case Response():
+                self.response = asked
+            case HealthCheck():
+                self.response = Response(200 if self._engine.is_healthy else 503, b"green")
+            case JournalQuery() | JournalLatest():
+                raise AssertionError("the journal is read over a port only")
+            case _:
+                self._command = asked
+                self._engine.submit(asked, self)
+
+    def answer(self, outcome: Outcome) -> bool:
+        assert self._command is not None, "nothing was asked"
+        self.response = self._dialect.write(self._command, outcome, self._engine.now_ms())
+        return True
+
+
+class SocketlessStage:
+    """Everything in this thread."""
+
+    def __init__(self, dialects: Sequence[Dialect]) -> None:
+        self._router = Router(dialects, dialects[0])
+        self._clock = MovableClock()
+        self._engine = Engine(MemoryStore(), self._clock)
+        self._exchanges: dict[str, _Exchange] = {}
+
+    def ask(self, label: str, question: Question) -> None:
+        path, _, query = question.target.partition("?")
+        headers = {name.lower().encode(): value for name, value in question.headers}
+        exchange = self._exchanges[label] = _Exchange(self._engine, self._router.route(path))
+        exchange.begin(Request(question.method, path, query, headers, question.body))
+        settle(self._engine)
+
+    def answer(self, label: str) -> Answer:
+        response = self._exchanges.pop(label).response
+        assert response is not None, f"no answer to {label or 'the last request'}"
+        headers = {name.decode().lower(): value for name, value in response.headers}
+        return Answer(response.status, headers, response.body)
+
+    def has_answer(self, label: str) -> bool:
+        return self._exchanges[label].response is not None
+
+    def move_clock(self, milliseconds: int) -> None:
+        self._clock.now_ms += milliseconds
+        settle(self._engine)
