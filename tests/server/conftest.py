@@ -47,7 +47,7 @@ class Client:
 
     def __init__(self, sock: socket.socket) -> None:
         self.socket = sock
-        self._received = b""
+        self._received = bytearray()
 
     def send(self, data: bytes) -> None:
         self.socket.sendall(data)
@@ -63,22 +63,27 @@ class Client:
         """So many bytes, or as many as come before the end."""
         while len(self._received) < count and (data := self.socket.recv(65536)):
             self._received += data
-        taken, self._received = self._received[:count], self._received[count:]
+        taken = bytes(self._received[:count])
+        del self._received[:count]
         return taken
 
     def receive_all(self) -> bytes:
         """Everything up to the end of the connection."""
         return self.receive(1 << 40)
 
+    def head(self) -> bytes:
+        """The head of an answer, but for date and id."""
+        while (end := self._received.find(b"\r\n\r\n")) < 0:
+            data = self.socket.recv(65536)
+            assert data, f"the connection ended within {bytes(self._received)!r}"
+            self._received += data
+        return steady(self.receive(end + 4))
+
     def answer(self) -> bytes:
-        """One answer with a Content-Length or without a body, as it came but for date and id."""
-        head = b""
-        while not head.endswith(b"\r\n\r\n"):
-            byte = self.receive(1)
-            assert byte, f"the connection ended within {head!r}"
-            head += byte
+        """One answer with a Content-Length or without a body, but for date and id."""
+        head = self.head()
         length = re.search(rb"Content-Length: (\d+)\r\n", head)
-        return steady(head + self.receive(int(length[1]) if length else 0))
+        return head + self.receive(int(length[1]) if length else 0)
 
     def is_closed(self) -> bool:
         """Wait for the server to close; False if it sent something instead."""
@@ -118,9 +123,12 @@ class RunningServer:
         assert not self.engine.waiting, "a wait outlived its client"
 
     def connect(self, port: int = 0) -> Client:
-        sock = socket.create_connection(("127.0.0.1", port or self.port), timeout=PATIENCE_SECONDS)
-        self._clients.enter_context(sock)
-        return Client(sock)
+        return self.adopt(
+            socket.create_connection(("127.0.0.1", port or self.port), timeout=PATIENCE_SECONDS)
+        )
+
+    def adopt(self, sock: socket.socket) -> Client:
+        return Client(self._clients.enter_context(sock))
 
     def talk(self, sent: bytes) -> bytes:
         """Send everything, and return all that comes until the server closes."""

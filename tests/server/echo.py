@@ -20,7 +20,7 @@ from penstock.dialects.http import (
     Response,
     ServerQuery,
 )
-from penstock.server.pump import Asker
+from penstock.engine.asker import Asker
 
 BODY_BYTES_MAX = 100
 LARGE_BODY_BYTES_MAX = 1_000_000
@@ -96,6 +96,10 @@ class EchoEngine:
         self.untaken: list[str] = []  # answers that nobody was there to take
         self.is_broken = False
 
+    @property
+    def is_idle(self) -> bool:
+        return not self.queue
+
     def submit(self, command: Command, asker: Asker) -> None:
         assert isinstance(command, DescribeMove)
         self.queue.append((command.reference, asker))
@@ -141,11 +145,11 @@ class EchoEngine:
         elif verb == "wait":
             self.waiting[asker] = self._now_ms() + float(rest or 60_000)
         elif verb == "wake":
-            self._answer(asker, f"woke {self._wake()}")
+            self._answer(asker, f"woke {self.wake()}")
         else:
             self._answer(asker, rest if verb == "say" else text.strip())
 
-    def _wake(self) -> int:
+    def wake(self) -> int:
         for asker in list(self.waiting):
             del self.waiting[asker]
             if self._answer(asker, "woken"):

@@ -13,10 +13,11 @@ import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis import Phase as Stage
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
@@ -46,7 +47,7 @@ from penstock.core.commands import (
     UpdateQueue,
 )
 from penstock.core.ids import MessageId
-from penstock.core.model import Content, Phase, QueueName, Redrive, Settings
+from penstock.core.model import DEDUP_NAMESPACE, Content, Phase, QueueName, Redrive, Settings
 from penstock.core.outcomes import Delivered, MoveShown, Outcome, Published, PublishedAll
 from penstock.core.record import Record
 from penstock.stores.memory import MemoryStore
@@ -62,6 +63,8 @@ FEW = settings(
     derandomize=not EXAMPLES,
     database=None,
     suppress_health_check=list(HealthCheck),
+    report_multiple_bugs=False,
+    phases=[Stage.generate, *([Stage.shrink] if os.environ.get("SHRINK") else [])],
     deadline=None,
 )
 
@@ -119,16 +122,36 @@ claims = st.builds(
     st.sampled_from([IfMissing.EMPTY, IfMissing.REFUSE]),
     st.booleans(),
 )
+looks = (
+    st.builds(Peek, names, st.integers(1, 9), phases)
+    | st.builds(DescribeQueue, names, st.booleans())
+    | st.builds(
+        ListQueues, names.map(lambda name: name.namespace), st.integers(0, 2), st.none() | st.integers(0, 2)
+    )
+)
+changes_of_queues = (
+    st.builds(CreateQueue, names, settings_given, st.booleans())
+    | st.builds(UpdateQueue, names, settings_given)
+    | st.builds(UpdateQueue, names, settings_given)
+    | st.builds(DeleteQueue, names)
+)
+sweeps = (
+    st.builds(Purge, names, phases)
+    | st.builds(DropDead, names, st.integers(1, 9))
+    | st.builds(Respawn, names, st.integers(1, 9), st.none() | st.just(100))
+    | st.builds(ReleaseAll, names)
+    | st.builds(StartMove, names, names)
+)
 picks = st.lists(st.integers(0, 30), min_size=1, max_size=3)  # of the ids given out, the newest first
 
 
 class Alike(RuleBasedStateMachine):
     """Two engines over two stores."""
 
+    directory: Path  # set by the test
+
     def __init__(self) -> None:
         super().__init__()
-        self.directory = TemporaryDirectory()
-        self.files = 0
         self.memory = Driver(MemoryStore())
         self.path = self.new_path()
         self.sqlite = Driver(SqliteStore.open(self.path))
@@ -136,17 +159,18 @@ class Alike(RuleBasedStateMachine):
         self.references = ["unknown"]
         self.compared_to = 0
         self.waiting: list[tuple[Inbox, Inbox]] = []
+        for name in NAMES:
+            self.both(CreateQueue(name, Settings(collapse=name.namespace == DEDUP_NAMESPACE)))
 
     def new_path(self) -> Path:
-        self.files += 1
-        path = Path(self.directory.name) / str(self.files) / "penstock.db"
-        path.parent.mkdir()
-        return path
+        return Path(mkdtemp(dir=self.directory)) / "penstock.db"
 
     def teardown(self) -> None:
-        self.compare_contents()
-        self.sqlite.store.close()
-        self.directory.cleanup()
+        try:
+            self.compare_contents()
+        finally:
+            self.sqlite.store.close()
+            shutil.rmtree(self.path.parent)
 
     # What is done
 
@@ -166,13 +190,9 @@ class Alike(RuleBasedStateMachine):
             return (lasting_id(0, 1),)
         return tuple(self.ids[-1 - pick % len(self.ids)] for pick in picks)
 
-    @rule(command=publishes)
-    def publish(self, command: Publish) -> None:
+    @rule(command=publishes | st.lists(publishes, min_size=1, max_size=3).map(tuple).map(PublishAll))
+    def publish(self, command: Command) -> None:
         self.both(command)
-
-    @rule(parts=st.lists(publishes, min_size=1, max_size=3).map(tuple))
-    def publish_all(self, parts: tuple[Publish, ...]) -> None:
-        self.both(PublishAll(parts))
 
     @rule(name=names, picks=picks, draft=drafts)
     def republish(self, name: QueueName, picks: list[int], draft: Draft) -> None:
@@ -190,57 +210,22 @@ class Alike(RuleBasedStateMachine):
     def renew(self, name: QueueName, picks: list[int], attempt: int | None, hidden_ms: int) -> None:
         self.both(Renew(name, self.picked(picks), hidden_ms, attempt))
 
-    @rule(name=names)
-    def release_all(self, name: QueueName) -> None:
-        self.both(ReleaseAll(name))
-
-    @rule(name=names, limit=st.integers(1, 9), phases=phases)
-    def peek(self, name: QueueName, limit: int, phases: tuple[Phase, ...]) -> None:
-        self.both(Peek(name, limit, phases))
+    @rule(command=looks)
+    def look(self, command: Command) -> None:
+        self.both(command)
 
     @rule(name=names, picks=picks)
-    def inspect(self, name: QueueName, picks: list[int]) -> None:
+    def look_at_one(self, name: QueueName, picks: list[int]) -> None:
         self.both(Inspect(name, self.picked(picks)[0]))
+        self.both(DescribeMove(self.references[-1 - picks[0] % len(self.references)]))
 
-    @rule(name=names, phases=phases)
-    def purge(self, name: QueueName, phases: tuple[Phase, ...]) -> None:
-        self.both(Purge(name, phases))
+    @rule(command=changes_of_queues)
+    def change_a_queue(self, command: Command) -> None:
+        self.both(command)
 
-    @rule(name=names, limit=st.integers(1, 9))
-    def drop_dead(self, name: QueueName, limit: int) -> None:
-        self.both(DropDead(name, limit))
-
-    @rule(name=names, limit=st.integers(1, 9), ttl_ms=st.none() | st.just(100))
-    def respawn(self, name: QueueName, limit: int, ttl_ms: int | None) -> None:
-        self.both(Respawn(name, limit, ttl_ms))
-
-    @rule(name=names, given=settings_given, keeps_existing=st.booleans())
-    def create(self, name: QueueName, given: Settings, *, keeps_existing: bool) -> None:
-        self.both(CreateQueue(name, given, keeps_existing))
-
-    @rule(name=names, given=settings_given)
-    def update(self, name: QueueName, given: Settings) -> None:
-        self.both(UpdateQueue(name, given))
-
-    @rule(name=names)
-    def delete(self, name: QueueName) -> None:
-        self.both(DeleteQueue(name))
-
-    @rule(name=names, with_dead_head=st.booleans())
-    def describe(self, name: QueueName, *, with_dead_head: bool) -> None:
-        self.both(DescribeQueue(name, with_dead_head))
-
-    @rule(name=names, offset=st.integers(0, 2), limit=st.none() | st.integers(0, 2))
-    def list_queues(self, name: QueueName, offset: int, limit: int | None) -> None:
-        self.both(ListQueues(name.namespace, offset, limit))
-
-    @rule(source=names, goal=names)
-    def move(self, source: QueueName, goal: QueueName) -> None:
-        self.both(StartMove(source, goal))
-
-    @rule(pick=st.integers(0, 5))
-    def describe_move(self, pick: int) -> None:
-        self.both(DescribeMove(self.references[-1 - pick % len(self.references)]))
+    @rule(command=sweeps)
+    def sweep(self, command: Command) -> None:
+        self.both(command)
 
     @rule(commands=st.lists(publishes | claims | st.builds(DeleteQueue, names), min_size=2, max_size=6))
     def do_several_in_one_batch(self, commands: list[Command]) -> None:
@@ -279,6 +264,7 @@ class Alike(RuleBasedStateMachine):
         for file in self.path.parent.iterdir():
             shutil.copy(file, path.parent)
         store.close()
+        shutil.rmtree(self.path.parent)
         self.path = path
         self.start_over(SqliteStore.open(path))
 
@@ -338,6 +324,11 @@ class Alike(RuleBasedStateMachine):
 
 def _without_number(record: Record) -> str:
     return repr((record.at_ms, record.dialect, record.queue_name, record.event))
+
+
+@pytest.fixture(autouse=True)
+def _directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Alike, "directory", tmp_path, raising=False)
 
 
 def test_the_file_and_the_memory_store_behave_alike() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 
 from penstock.core.commands import (
@@ -29,7 +27,7 @@ from penstock.core.events import (
     QueueCreated,
     QueueDeleted,
 )
-from penstock.core.ids import MessageId, to_uuid
+from penstock.core.ids import Ids, to_uuid
 from penstock.core.landing import Landing, Landings
 from penstock.core.lifetime import moved
 from penstock.core.limits import SLICE
@@ -212,9 +210,7 @@ def _purged(message: Message, reason: str) -> Event:
 # Moving
 
 
-def start_move(
-    view: View, command: StartMove, now_ms: int, ids: Callable[[int, int], MessageId]
-) -> tuple[Outcome, list[Event]]:
+def start_move(view: View, command: StartMove, now_ms: int, ids: Ids) -> tuple[Outcome, list[Event]]:
     """Note a move; `carry_on_move` does it."""
     if command.source == command.target:
         return Refused("cannot move queue to itself"), []

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from penstock.core.commands import Claim, IfMissing, Inspect, Peek
 from penstock.core.events import Event, MessageClaimed, MessageExpired, MessagePurged, MessageReadied
+from penstock.core.ids import Ids
 from penstock.core.landing import Landing, Landings
-from penstock.core.lifetime import ends_at_ms, expiry_of, is_last_receive, unfit_to_deliver
+from penstock.core.lifetime import (
+    ends_at_ms,
+    expiry_of,
+    instead_of_delivery,
+    is_fit_to_deliver,
+    is_last_receive,
+)
 from penstock.core.limits import DELIVERED_BYTES_MAX, SLICE
 from penstock.core.model import Message, Phase, Queue
 from penstock.core.outcomes import Delivered, Delivery, NoSuchQueue, Outcome, Unfinished
@@ -14,7 +21,7 @@ from penstock.core.view import View
 _MAY_EXPIRE = (Phase.READY, Phase.DELAYED, Phase.COPY)
 
 
-def claim(view: View, command: Claim, now_ms: int) -> tuple[Outcome, list[Event]]:
+def claim(view: View, command: Claim, now_ms: int, ids: Ids) -> tuple[Outcome, list[Event]]:
     """Hand out the first messages of the first queue that has any."""
     for name in command.names:
         queue = view.queue(name)
@@ -26,7 +33,7 @@ def claim(view: View, command: Claim, now_ms: int) -> tuple[Outcome, list[Event]
             tidied = _collapse_copies(view, queue, now_ms)
             if tidied:
                 return Unfinished(command), tidied
-        decision = _take_from(view, queue, command, now_ms)
+        decision = _take_from(view, queue, command, now_ms, ids)
         if decision is not None:
             return decision
     return Delivered(()), []
@@ -37,14 +44,14 @@ def _take_from(view: View, queue: Queue, command: Claim, now_ms: int) -> tuple[O
     line = view.listed(queue, Phase.READY, command.limit)
     if not line:
         return None
-    landings = Landings(view)
     hidden_ms = queue.settings.visibility_ms if command.hidden_ms is None else command.hidden_ms
     until_ms = now_ms + hidden_ms
     deliveries: list[Delivery] = []
     events: list[Event] = []
     bytes_left = DELIVERED_BYTES_MAX
     for message in line:
-        if unfit_to_deliver(view, landings, message, now_ms) is not None:
+        end_ms = ends_at_ms(message)
+        if not is_fit_to_deliver(message, end_ms, now_ms):
             return _clear_unfit(view, queue, command, now_ms)
         bytes_left -= message.size
         if bytes_left < 0 and deliveries:
@@ -54,16 +61,21 @@ def _take_from(view: View, queue: Queue, command: Claim, now_ms: int) -> tuple[O
             continue
         is_last = is_last_receive(queue, message.tries_used + 1)
         events.append(MessageClaimed(queue.number, message.id, message.attempt + 1, until_ms, is_last))
-        deliveries.append(_claimed_delivery(view, message, until_ms))
+        deliveries.append(_claimed_delivery(view, message, until_ms, end_ms))
     return Delivered(tuple(deliveries)), events
+
+
+def _lot(ids: Ids, now_ms: int) -> int:
+    """A number that nobody can foretell: the part of an id that is drawn at random."""
+    return int.from_bytes(ids(now_ms, 0)[-4:], "big")
 
 
 def _clear_unfit(view: View, queue: Queue, command: Claim, now_ms: int) -> tuple[Outcome, list[Event]]:
     """Take what must not be delivered out of the line, and look again."""
     landings = Landings(view)
     line = view.listed(queue, Phase.READY, max(SLICE, command.limit))
-    unfit = [unfit_to_deliver(view, landings, message, now_ms) for message in line]
-    return Unfinished(command), [event for event in unfit if event is not None]
+    unfit = [message for message in line if not is_fit_to_deliver(message, ends_at_ms(message), now_ms)]
+    return Unfinished(command), [instead_of_delivery(view, landings, message, now_ms) for message in unfit]
 
 
 def _collapse_copies(view: View, queue: Queue, now_ms: int) -> list[Event]:
@@ -138,7 +150,7 @@ def delivery_of(view: View, message: Message) -> Delivery:
     )
 
 
-def _claimed_delivery(view: View, message: Message, until_ms: int) -> Delivery:
+def _claimed_delivery(view: View, message: Message, until_ms: int, end_ms: int | None) -> Delivery:
     """The message as it will be once it is claimed."""
     left = None if message.tries is None else message.tries - message.tries_used - 1
     return Delivery(
@@ -148,7 +160,7 @@ def _claimed_delivery(view: View, message: Message, until_ms: int) -> Delivery:
         Phase.CLAIMED,
         until_ms,
         message.published_at_ms,
-        ends_at_ms(message),
+        end_ms,
         left,
         message.tries_used + 1,
         message.attempt + 1,

@@ -114,6 +114,7 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
     wait_ms: int = 0  # how long to wait for the first message if there is none
     if_missing: IfMissing = IfMissing.REFUSE
     only_looks: bool = False  # hand out without claiming; counts as nothing
+    among: int = 1  # more than 1: take one message, drawn by lot from so many at the head of the line
     dialect: str = ""
 
 

@@ -13,7 +13,6 @@ from penstock.core.events import (
     MessageRenewed,
     MessageRespawned,
 )
-from penstock.core.ids import published_at_ms_of, sequence_of
 from penstock.core.model import Message, Phase, Queue
 
 LastingEvent = (
@@ -21,15 +20,15 @@ LastingEvent = (
 )
 
 
-def born(event: MessagePublished, queue: Queue) -> Message:
-    """The message that a publish makes."""
+def born(event: MessagePublished, queue: Queue, sequence: int, now_ms: int) -> Message:
+    """The message that a publish makes; `sequence` is the publish's own in the journal."""
     return Message(
         event.id,
-        sequence_of(event.id),
+        sequence,
         queue,
         event.phase,
         event.available_at_ms,
-        published_at_ms_of(event.id),
+        now_ms,
         len(event.content.body),
         event.expires_at_ms,
         event.tries,

@@ -12,7 +12,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 MessageId = bytes  # always 16 of them
+Ids = Callable[[int, int], MessageId]  # (now_ms, the sequence that the event will have) -> a new id
 
 SEQUENCE_MAX = (1 << 42) - 1
 TAG_MAX = (1 << 32) - 1

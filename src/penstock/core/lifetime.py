@@ -41,18 +41,20 @@ def end_of_claim(view: View, landings: Landings, message: Message, now_ms: int) 
     return MessageReadied(queue.number, message.id, message.attempt, message.at_ms, "lapsed", phase)
 
 
-def unfit_to_deliver(view: View, landings: Landings, message: Message, now_ms: int) -> Event | None:
-    """What happens instead of a delivery to a message that is past its time or its receives.
+def is_fit_to_deliver(message: Message, end_ms: int | None, now_ms: int) -> bool:
+    """Whether a message is within its time and its receives; `end_ms` is what `ends_at_ms` says of it."""
+    if end_ms is not None and end_ms <= now_ms:
+        return False
+    redrive = message.queue.settings.redrive
+    return redrive is None or message.tries_used < redrive.max_receives
+
+
+def instead_of_delivery(view: View, landings: Landings, message: Message, now_ms: int) -> Event:
+    """What happens to a message that is not fit to be delivered.
 
     A redrive policy that came while the message was hidden acts here, at its next receive.
     """
-    expiry = expiry_of(message, now_ms)
-    if expiry is not None:
-        return expiry
-    redrive = message.queue.settings.redrive
-    if redrive is not None and message.tries_used >= redrive.max_receives:
-        return redriven(view, landings, message)
-    return None
+    return expiry_of(message, now_ms) or redriven(view, landings, message)
 
 
 def is_last_receive(queue: Queue, receives: int) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
 
@@ -11,19 +10,17 @@ import msgspec
 from penstock.core.administration import queue_on_the_go
 from penstock.core.commands import Draft, IfMissing, Malformed, Publish, PublishAll, Republish
 from penstock.core.events import Event, KeyRemembered, MessageAcknowledged, MessagePublished
-from penstock.core.ids import MessageId
+from penstock.core.ids import Ids
 from penstock.core.landing import Landing, Landings
-from penstock.core.model import Phase, Queue
+from penstock.core.model import Phase, Queue, Settings
 from penstock.core.outcomes import NoSuchQueue, Outcome, Published, PublishedAll, Receipt, Refused
 from penstock.core.view import View
-
-Ids = Callable[[int, int], MessageId]  # (now_ms, the sequence that the event will have) -> a new id
 
 
 def publish(view: View, command: Publish, now_ms: int, ids: Ids) -> tuple[Outcome, list[Event]]:
     """Add messages to a queue, all or none."""
     events: list[Event] = []
-    outcome = _publish_into(view, Landings(view), command, now_ms, ids, events)
+    outcome = _publish_into(view, None, command, now_ms, ids, events)
     return outcome, events if isinstance(outcome, Published) else []
 
 
@@ -52,7 +49,12 @@ def republish(view: View, command: Republish, now_ms: int, ids: Ids) -> tuple[Ou
 
 
 def _publish_into(
-    view: View, landings: Landings, command: Publish, now_ms: int, ids: Ids, events: list[Event]
+    view: View,
+    landings: Landings | None,  # None: this is all there is to the decision
+    command: Publish,
+    now_ms: int,
+    ids: Ids,
+    events: list[Event],
 ) -> Outcome:
     queue = view.queue(command.name)
     if queue is None:
@@ -66,8 +68,8 @@ def _publish_into(
         known = view.remembered(queue, key)
         if known is not None:
             return Published(tuple([Receipt(message_id, is_new=False) for message_id in known]))
-    settings = queue.settings
-    landing = landings.of(queue) if settings.deduplicate or settings.collapse else None
+    compares = queue.settings.deduplicate or queue.settings.collapse
+    landing = (landings or Landings(view)).of(queue) if compares else None
     receipts = _draft(view, queue, landing, command.drafts, now_ms, ids, events)
     if key is not None:
         events.append(KeyRemembered(queue.number, key, tuple([receipt.id for receipt in receipts])))
@@ -87,7 +89,7 @@ def _draft(
     next_sequence = view.last_sequence + 1
     receipts: list[Receipt] = []
     for draft in drafts:
-        key = _match_key(queue, draft.content.body)
+        key = None if landing is None else _match_key(settings, draft.content.body)
         if key is not None and landing is not None and not settings.collapse:
             twin = landing.twin(key)
             if twin is not None:
@@ -116,9 +118,8 @@ def _draft(
     return tuple(receipts)
 
 
-def _match_key(queue: Queue, body: bytes) -> bytes | None:
+def _match_key(settings: Settings, body: bytes) -> bytes | None:
     """What equal bodies share: where unread copies collapse, JSON is compared without its white space."""
-    settings = queue.settings
     if settings.collapse:
         with suppress(msgspec.DecodeError, RecursionError):  # not JSON: compared byte by byte
             body = msgspec.json.format(body, indent=-1)

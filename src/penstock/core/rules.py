@@ -34,12 +34,12 @@ from typing import assert_never
 from penstock.core import administration, answering, claiming, publishing
 from penstock.core import commands as c
 from penstock.core.events import Event, MessageReadied
+from penstock.core.ids import Ids
 from penstock.core.landing import Landings
 from penstock.core.lifetime import end_of_claim
 from penstock.core.limits import SLICE
 from penstock.core.model import Phase, Queue
 from penstock.core.outcomes import NoSuchQueue, Outcome, Unfinished
-from penstock.core.publishing import Ids
 from penstock.core.view import View
 
 
@@ -51,7 +51,7 @@ def decide(  # noqa: C901 - one case each
         case c.Publish():
             return publishing.publish(view, command, now_ms, ids)
         case c.Claim():
-            return claiming.claim(view, command, now_ms)
+            return claiming.claim(view, command, now_ms, ids)
         case c.Acknowledge():
             return answering.acknowledge(view, command)
         case c.PublishAll():

@@ -13,6 +13,7 @@ method, type of the body, name of the queue, parameters, body.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple, assert_never
 
 from penstock.core.commands import Command, DescribeQueue, Peek
@@ -96,25 +97,18 @@ class Emodb:
 
     def read(self, request: Request) -> Command | Response:
         """Find what a request asks for by its path."""
-        match segments(request.path):
-            case ["queue" | "dedupq" as root, "1", *words]:
-                return self._read_of_service(_NAMESPACES[root], words, request)
-            case _:
-                return answers.NOTHING_HERE
-
-    def _read_of_service(self, namespace: str, words: list[str], request: Request) -> Command | Response:
-        match words:
-            case ["_sendbatch"]:
-                return _refusal(_POST_JSON, request) or self._sending.send_batches(namespace, request)
-            case ["_move"]:
-                return _refusal(_POST, request) or requests.read_move(namespace, request)
-            case ["_move", reference]:
-                question = requests.DescribeOwnMove(reference, dialect="emodb", namespace=namespace)
-                return _refusal(_GET, request) or question
-            case [name, action]:
+        match _service_and_words(request.path):
+            case namespace, (name, action) if name != "_move":
                 route = self._routes.get(action)
                 return answers.NOTHING_HERE if route is None else _read_by(route, namespace, name, request)
-            case [name]:
+            case namespace, ("_sendbatch",):
+                return _refusal(_POST_JSON, request) or self._sending.send_batches(namespace, request)
+            case namespace, ("_move",):
+                return _refusal(_POST, request) or requests.read_move(namespace, request)
+            case namespace, ("_move", reference):
+                question = requests.DescribeOwnMove(reference, dialect="emodb", namespace=namespace)
+                return _refusal(_GET, request) or question
+            case namespace, (name,):
                 return _read_by(_PURGE, namespace, name, request)
             case _:
                 return answers.NOTHING_HERE
@@ -158,6 +152,15 @@ class Emodb:
                 return answers.UNAVAILABLE
             case _:
                 assert_never(problem)
+
+
+@lru_cache(maxsize=1024)
+def _service_and_words(path: str) -> tuple[str, tuple[str, ...]] | None:
+    """The namespace that a path belongs to, and what follows; None if it is not of this dialect."""
+    root, *words = segments(path)
+    if root not in _NAMESPACES or words[:1] != ["1"]:
+        return None
+    return _NAMESPACES[root], tuple(words[1:])
 
 
 def _read_by(route: _Route, namespace: str, segment: str, request: Request) -> Command | Response:

@@ -112,7 +112,13 @@ class Sending:
 
 def read_poll(name: QueueName, request: Request) -> Command | Response:
     """Claim messages, or with a claim of no time only look at them."""
-    parameters = query_parameters(request.query)
+    return _poll(name, request.query)
+
+
+@lru_cache(maxsize=1024)
+def _poll(name: QueueName, query: str) -> Command | Response:
+    """Consumers poll in the same words again and again, so they are read once."""
+    parameters = query_parameters(query)
     ttl_s = answers.TTL_S.of(parameters)
     if isinstance(ttl_s, Response):
         return ttl_s

@@ -137,8 +137,8 @@ class Engine:
             pending.popleft()
             if isinstance(outcome, Unfinished):
                 self._unfinished.append((outcome.rest, asker))
-            elif self._may_wait(command, outcome):
-                self._let_wait(command, asker, now_ms)
+            elif isinstance(command, Claim) and self._may_wait(command, outcome):
+                self._waiting.admit(command, asker, now_ms + command.wait_ms)
             else:
                 self._answers.append((command, asker, outcome))
         for waiter in self._waiting.out_of_time(now_ms):
@@ -146,18 +146,13 @@ class Engine:
 
     def _settle(self, command: Command, now_ms: int) -> Outcome:
         """Decide one command and apply what happens by it."""
-        outcome = self._settle_once(command, now_ms)
         for _ in range(ROUNDS_MAX):
+            outcome, events = self._decide(command, now_ms)
+            if events:
+                self._apply(events, now_ms, command.dialect)
             if not (isinstance(outcome, Unfinished) and isinstance(command, Claim)):
-                break
-            outcome = self._settle_once(command, now_ms)
-        return outcome
-
-    def _settle_once(self, command: Command, now_ms: int) -> Outcome:
-        outcome, events = self._decide(command, now_ms)
-        if events:
-            self._apply(events, now_ms, command.dialect)
-        return outcome
+                return outcome
+        return Unfinished(command)
 
     def _decide(self, command: Command, now_ms: int) -> tuple[Outcome, list[Event]]:
         try:
@@ -194,18 +189,13 @@ class Engine:
 
     # Waiting
 
-    def _may_wait(self, command: Command, outcome: Outcome) -> bool:
+    def _may_wait(self, command: Claim, outcome: Outcome) -> bool:
         return (
-            isinstance(command, Claim)
-            and command.wait_ms > 0
+            command.wait_ms > 0
             and isinstance(outcome, Delivered)
             and not outcome.messages
             and len(self._waiting) < self._waiters_max
         )
-
-    def _let_wait(self, command: Command, asker: Asker, now_ms: int) -> None:
-        assert isinstance(command, Claim), "only claims wait"
-        self._waiting.admit(command, asker, now_ms + command.wait_ms)
 
     def _wake(self, events: Sequence[Event], now_ms: int) -> None:
         names = deque(filter(None, map(self._woken_by, events)))

@@ -14,6 +14,8 @@ KEEP_ALIVE = b"Connection: keep-alive\r\n"
 CLOSE = b"Connection: close\r\n"
 
 _PHRASES = {status.value: status.phrase for status in HTTPStatus}
+# As RFC 9110 has them; Python before 3.13 has the names of its predecessor.
+_PHRASES |= {413: "Content Too Large", 414: "URI Too Long"}
 _CR, _LF = b"\r\n"
 _WITHOUT_BODY = frozenset({204, 304})
 

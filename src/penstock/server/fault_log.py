@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 import traceback
+from collections.abc import Callable
 
 import msgspec
 
@@ -20,7 +21,8 @@ _log = logging.getLogger("penstock.server")
 class FaultLog:
     """Writes fault lines, so many in a second at most: no client may fill a disk by failing quickly."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._second = 0
         self._lines = 0
         self._left_out = 0
@@ -43,7 +45,7 @@ class FaultLog:
     def _write(self, level: int, fields: dict[str, object]) -> None:
         if not _log.isEnabledFor(level):
             return
-        second = int(time.monotonic())
+        second = int(self._clock())
         if second != self._second:
             self._second, self._lines = second, 0
         self._lines += 1

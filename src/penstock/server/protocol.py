@@ -27,19 +27,19 @@ class Connection(asyncio.Protocol):
         "_is_resuming",
         "_is_tls",
         "_limits",
-        "_line",
         "_opened_at",
-        "_reader",
         "_router",
         "_service",
         "_stalled_since",
         "_transport",
         "_unsent_bytes",
+        "line",
+        "reader",
     )
 
     _transport: asyncio.Transport
-    _line: AnswerLine
-    _reader: RequestReader
+    line: AnswerLine
+    reader: RequestReader
 
     def __init__(self, service: Service, router: Router) -> None:
         self._service = service
@@ -61,15 +61,15 @@ class Connection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
         self._transport.set_write_buffer_limits(high=self._limits.unsent_bytes_max)
         self._is_tls = transport.get_extra_info("sslcontext") is not None
-        self._line = AnswerLine(self._service, self._transport)
-        self._reader = RequestReader(self._line, self._router)
+        self.line = AnswerLine(self._service, self._transport)
+        self.reader = RequestReader(self.line, self._router)
         if len(self._service.connections) < self._limits.connections_max:
             self._service.connections.add(self)
         else:
             self._turn_away()
 
     def data_received(self, data: bytes) -> None:
-        if self._reader.is_done:
+        if self.reader.is_done:
             return
         if len(data) <= PIECE_BYTES_MAX and not self._backlog:
             self._feed(data)
@@ -79,7 +79,7 @@ class Connection(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         """The client will send no more. It may still read; but see `_give_up_waits`."""
-        reader, line = self._reader, self._line
+        reader, line = self.reader, self.line
         if reader.is_in_message:
             self._refuse(Refusal(Problem.UNREADABLE, "the request ended before its end"))
         reader.stop()
@@ -91,30 +91,30 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         del exc  # a client may leave in whatever way it likes
-        self._reader.stop()
+        self.reader.stop()
         self._backlog = b""
-        for exchange in self._line.exchanges:
+        for exchange in self.line.exchanges:
             if exchange.command is not None:
                 self._service.pump.withdraw(exchange)
             elif exchange.stream is not None:
                 exchange.stream.cancel()
-        self._line.exchanges.clear()
+        self.line.exchanges.clear()
         self._service.forget(self)
 
     def pause_writing(self) -> None:
-        self._line.is_blocked = True
+        self.line.is_blocked = True
         self._pause()
 
     def resume_writing(self) -> None:
-        self._line.is_blocked = False
+        self.line.is_blocked = False
         self._stalled_since = None
-        self._line.resume_stream()
+        self.line.resume_stream()
         self._make_room()
 
     # What the service calls.
 
     def check_time(self, now: float) -> None:
-        line, reader, limits = self._line, self._reader, self._limits
+        line, reader, limits = self.line, self.reader, self._limits
         if self._transport.is_closing() or line.is_blocked:
             self._check_stall(now)
         elif line.lingers_since is not None:
@@ -131,11 +131,11 @@ class Connection(asyncio.Protocol):
             self._check_idle(now)
 
     def end(self) -> None:
-        self._reader.end_after_this()
-        if not self._reader.is_done:
+        self.reader.end_after_this()
+        if not self.reader.is_done:
             return
-        self._line.is_ending = True
-        if not self._line.exchanges and self._line.lingers_since is None:
+        self.line.is_ending = True
+        if not self.line.exchanges and self.line.lingers_since is None:
             self._transport.close()
 
     def abort(self) -> None:
@@ -145,31 +145,31 @@ class Connection(asyncio.Protocol):
 
     def _feed(self, data: bytes) -> None:
         try:
-            self._reader.feed(data)
+            self.reader.feed(data)
         except Refusal as refusal:
             self._refuse(refusal)
             return
-        if self._reader.is_in_message:
+        if self.reader.is_in_message:
             self._heard_at = self._service.coarse_now
-        if len(self._line.exchanges) >= self._limits.pipelined_max:
+        if len(self.line.exchanges) >= self._limits.pipelined_max:
             self._pause()
 
     def _feed_backlog(self) -> None:
         data, at = self._backlog, 0
-        while at < len(data) and not self._is_paused and not self._reader.is_done:
+        while at < len(data) and not self._is_paused and not self.reader.is_done:
             self._feed(data[at : at + PIECE_BYTES_MAX])
             at += PIECE_BYTES_MAX
-        self._backlog = b"" if self._reader.is_done else data[at:]
+        self._backlog = b"" if self.reader.is_done else data[at:]
 
     def _pause(self) -> None:
         if self._is_paused:
             return
         self._is_paused = True
-        self._line.on_room = self._make_room
+        self.line.on_room = self._make_room
         self._transport.pause_reading()
 
     def _make_room(self) -> None:
-        has_room = len(self._line.exchanges) < self._limits.pipelined_max and not self._line.is_blocked
+        has_room = len(self.line.exchanges) < self._limits.pipelined_max and not self.line.is_blocked
         if has_room and self._is_paused and not self._is_resuming:
             # Not at once: this may be in the middle of the engine's answers to a batch.
             self._is_resuming = True
@@ -178,8 +178,8 @@ class Connection(asyncio.Protocol):
     def _read_on(self) -> None:
         self._is_resuming = False
         self._is_paused = False
-        self._line.on_room = None
-        self._heard_at = self._reader.begun_at = self._service.coarse_now
+        self.line.on_room = None
+        self._heard_at = self.reader.begun_at = self._service.coarse_now
         self._feed_backlog()
         if not self._is_paused and not self._transport.is_closing():
             self._transport.resume_reading()
@@ -187,8 +187,8 @@ class Connection(asyncio.Protocol):
     # Refusing and giving up.
 
     def _refuse(self, refusal: Refusal) -> None:
-        exchange = self._reader.refused_exchange()
-        self._reader.stop()
+        exchange = self.reader.refused_exchange()
+        self.reader.stop()
         exchange.turn_down(refusal)
 
     def _turn_away(self) -> None:
@@ -204,11 +204,11 @@ class Connection(asyncio.Protocol):
         The two look the same from here. Were it handed a message and had gone, nobody would get that message
         until its claim ran out; taken for gone, it loses nothing and asks again.
         """
-        if any(exchange.command is not None for exchange in self._line.exchanges):
+        if any(exchange.command is not None for exchange in self.line.exchanges):
             self._transport.close()
 
     def _check_idle(self, now: float) -> None:
-        quiet_since = self._line.quiet_since
+        quiet_since = self.line.quiet_since
         if quiet_since is None:  # it never asked for anything
             is_over = now - self._opened_at > self._limits.header_seconds
         else:
@@ -217,7 +217,7 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     def _check_body(self, now: float) -> None:
-        took_seconds = now - self._reader.begun_at
+        took_seconds = now - self.reader.begun_at
         silent_seconds = now - self._heard_at
         if took_seconds > self._limits.body_seconds or silent_seconds > self._limits.body_stall_seconds:
             self._refuse(Refusal(408, "the body took too long to arrive"))

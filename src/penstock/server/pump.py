@@ -13,13 +13,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from penstock.core.commands import Command
-from penstock.core.outcomes import Outcome
-
-
-class Asker(Protocol):
-    """Who asked for a command."""
-
-    def answer(self, outcome: Outcome) -> bool: ...
+from penstock.engine.asker import Asker
 
 
 class Engine(Protocol):
@@ -27,6 +21,8 @@ class Engine(Protocol):
 
     @property
     def is_healthy(self) -> bool: ...
+    @property
+    def is_idle(self) -> bool: ...
     def submit(self, command: Command, asker: Asker) -> None: ...
     def withdraw(self, asker: Asker) -> None: ...
     def run(self) -> None: ...
@@ -92,13 +88,14 @@ class Pump:
         self._plan_next()
 
     def _plan_next(self) -> None:
-        milliseconds = self._engine.milliseconds_to_next()
-        if milliseconds is not None and milliseconds <= 0:
-            self.start()
-            return
-        if self._when_settled:
+        if self._when_settled and self._engine.is_idle:
             self._settle()
-        if milliseconds is not None:
+        milliseconds = self._engine.milliseconds_to_next()
+        if milliseconds is None:
+            return
+        if milliseconds <= 0:
+            self.start()
+        else:
             self._plan_timer(milliseconds)
 
     def _settle(self) -> None:

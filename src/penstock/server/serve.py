@@ -29,8 +29,8 @@ class Server:
     """One engine behind its listeners. Made and used on the loop's thread."""
 
     def __init__(self, engine: Engine, journal: JournalSource, limits: Limits) -> None:
-        self._service = Service(engine, journal, limits, asyncio.get_running_loop())
-        self._service.when_empty = self._on_empty
+        self.service = Service(engine, journal, limits, asyncio.get_running_loop())
+        self.service.when_empty = self._on_empty
         self._servers: list[asyncio.Server] = []
         self._stopped = asyncio.Event()
         self._is_ending = False
@@ -38,11 +38,11 @@ class Server:
     async def start(self, listeners: Sequence[Listener]) -> list[Address]:
         try:
             for listener in listeners:
-                self._servers.append(await listen(self._service, listener))
+                self._servers.append(await listen(self.service, listener))
         except BaseException:
             self._close()
             raise
-        self._service.start()
+        self.service.start()
         return [address for server in self._servers for address in bound_addresses(server)]
 
     def stop(self) -> None:
@@ -53,30 +53,30 @@ class Server:
         self._is_ending = True
         for server in self._servers:
             server.close()
-        self._service.end()
-        self._service.loop.call_later(self._service.limits.stop_seconds, self._cut_off)
+        self.service.end()
+        self.service.loop.call_later(self.service.limits.stop_seconds, self._cut_off)
         # What was submitted but has lost its client is still to be done before the store is closed.
-        self._service.pump.when_settled(self._on_empty)
+        self.service.pump.when_settled(self._on_empty)
 
     async def wait_until_stopped(self) -> None:
         await self._stopped.wait()
         self._close()
-        if self._service.fault is not None:
-            raise self._service.fault
+        if self.service.fault is not None:
+            raise self.service.fault
 
     def _cut_off(self) -> None:
-        self._service.abort()
+        self.service.abort()
         self._stopped.set()
 
     def _on_empty(self) -> None:
-        if (self._is_ending or self._service.fault is not None) and not self._service.connections:
+        if (self._is_ending or self.service.fault is not None) and not self.service.connections:
             self._stopped.set()
 
     def _close(self) -> None:
         for server in self._servers:
             server.close()
-        self._service.abort()
-        self._service.close()
+        self.service.abort()
+        self.service.close()
 
 
 async def serve(

@@ -51,7 +51,7 @@ class Streams:
     def __init__(self, service: Service, journal: JournalSource) -> None:
         self.service = service
         self.journal = journal
-        self._open_count = 0
+        self.open_count = 0
         self._threads = ThreadPoolExecutor(service.limits.journal_threads, thread_name_prefix="journal")
         self._is_closed = False
 
@@ -75,7 +75,7 @@ class Streams:
 
     def release(self, pieces: Iterator[bytes] | None) -> None:
         """Make room for another reader. What is left of `pieces` is closed where it was read: in a thread."""
-        self._open_count -= 1
+        self.open_count -= 1
         if isinstance(pieces, Generator) and not self._is_closed:
             self._threads.submit(pieces.close)
 
@@ -89,10 +89,10 @@ class Streams:
         return Response(503, b"red", _TEXT)
 
     def _admits(self, exchange: Exchange) -> bool:
-        if self._open_count >= self.service.limits.journal_streams_max:
+        if self.open_count >= self.service.limits.journal_streams_max:
             exchange.refuse(Problem.UNAVAILABLE, "too many readers of the journal at once; try again shortly")
             return False
-        self._open_count += 1
+        self.open_count += 1
         return True
 
     def _answer_latest(self, exchange: Exchange, fetched: Future[bytes]) -> None:

@@ -210,7 +210,7 @@ class MemoryStore:
     def _follow(self, event: ev.Event, now_ms: int) -> None:
         match event:
             case ev.MessagePublished():
-                message = born(event, self._shelves[event.queue].queue)
+                message = born(event, self._shelves[event.queue].queue, self.last_sequence + 1, now_ms)
                 self._contents[event.id] = event.content
                 self._messages[event.id] = message
                 self._shelves[event.queue].place(message)

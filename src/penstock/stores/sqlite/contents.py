@@ -115,9 +115,13 @@ class Contents:
     def find(self, shelf: Shelf, message_id: MessageId) -> Message:
         """The message that an event speaks of; most are claimed or first in line."""
         message = self.claimed.get(message_id)
-        if message is None:
-            place = published_at_ms_of(message_id), sequence_of(message_id)
-            message = shelf.windows[IN_ORDER].find(*place) or self.look_up(message_id)
+        if message is not None:
+            return message
+        line = shelf.windows[IN_ORDER]
+        if line.entries and line.entries[0][2].id == message_id:
+            return line.entries[0][2]
+        place = published_at_ms_of(message_id), sequence_of(message_id)
+        message = line.find(*place) or self.look_up(message_id)
         assert message is not None, "an event speaks of a message that is kept"
         return message
 
@@ -221,7 +225,7 @@ class Contents:
             if pushed_out is not None:
                 self._let_go_of_content(pushed_out)
             return
-        ledger.places[shelf.queue.number, phase.value, at_ms, message.sequence] = True
+        ledger.places[shelf.queue.number, phase, at_ms, message.sequence] = True
         shelf.windows[phase].add(at_ms, message)
         if phase is Phase.DELAYED:
             self.agenda.look_by(shelf, at_ms)
@@ -249,7 +253,7 @@ class Contents:
             if in_line is not None:
                 self._let_go_of_content(in_line)
             return
-        ledger.places[number, phase.value, message.at_ms, sequence] = False
+        ledger.places[number, phase, message.at_ms, sequence] = False
         shelf.windows[phase].discard(message.at_ms, sequence)
 
     def _note_expiry(self, shelf: Shelf, message: Message) -> None:

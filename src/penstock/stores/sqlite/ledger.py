@@ -109,7 +109,7 @@ def _message_row(message: Message) -> tuple[object, ...]:
         message.queue.number,
         message.sequence,
         message.id,
-        message.phase.value,
+        message.phase,
         None if is_in_order else message.at_ms,
         message.size,
         message.expires_at_ms,

@@ -20,7 +20,7 @@ from penstock.core.errors import StoreFailed
 from penstock.core.evolution import LastingEvent, born, evolve
 from penstock.core.ids import MessageId
 from penstock.core.model import Content, Counts, Message, MoveState, Phase, Queue, QueueName, Settings
-from penstock.journal.records import to_row
+from penstock.journal.records import SIZE, to_columns
 from penstock.stores.sqlite.checking import check_file
 from penstock.stores.sqlite.contents import EXPIRING, Contents
 from penstock.stores.sqlite.file import DataFile
@@ -172,9 +172,9 @@ class SqliteStore:
         for event in events:
             self._sequence += 1
             self._contents.last_sequence = self._sequence
-            row = to_row(event)
-            journal.append((self._sequence, now_ms, dialect, *row))
-            self._trimmer.note(row.size or 0)
+            columns = to_columns(event)
+            journal.append((self._sequence, now_ms, dialect, *columns))
+            self._trimmer.note(columns[SIZE] or 0)
             self._follow(event, now_ms)
         self._last_moment_ms = now_ms
 
@@ -250,7 +250,8 @@ class SqliteStore:
         match event:
             case ev.MessagePublished():
                 shelf = self._shelves[event.queue]
-                self._contents.add(shelf, born(event, shelf.queue), event.content)
+                message = born(event, shelf.queue, self._sequence, now_ms)
+                self._contents.add(shelf, message, event.content)
             case ev.MessageAcknowledged() | ev.MessageExpired() | ev.MessagePurged():
                 self._end(event.queue, event.id)
             case (
