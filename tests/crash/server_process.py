@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import sys
 import time
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
+from tempfile import TemporaryFile
 from types import TracebackType
 from typing import Any, Self
 
@@ -24,13 +26,19 @@ def serve_command(data: Path, *arguments: str) -> list[str]:
     ]
 
 
+def environment() -> dict[str, str]:
+    """Ours, but for variables that the server would take for settings of its own."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PENSTOCK_")}
+
+
 class ServerProcess:
     """One life of a server. Killed at the end of a `with`, if it still runs."""
 
     def __init__(self, data: Path) -> None:
         self.data = data
+        self._log = TemporaryFile("w+")  # a pipe that nobody reads would hold it up once it is full
         self.process = subprocess.Popen(
-            serve_command(data), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            serve_command(data), env=environment(), stdout=subprocess.PIPE, stderr=self._log, text=True
         )
 
     def __enter__(self) -> Self:
@@ -40,6 +48,7 @@ class ServerProcess:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.kill()
+        self._log.close()
 
     def wait_until_ready(self) -> Self:
         """Read where it listens. It writes nothing more to its output, so the pipe cannot fill."""
@@ -47,7 +56,7 @@ class ServerProcess:
         self.process.stdout.readline()
         found = re.search(r"http://127\.0\.0\.1:(\d+)", self.process.stdout.readline())
         if found is None:
-            raise AssertionError(f"the server did not start: {self.end()}")
+            raise AssertionError(f"the server did not start: {self.log()}")
         self.port = int(found[1])
         return self
 
@@ -79,17 +88,21 @@ class ServerProcess:
     def kill(self) -> None:
         """End it at whatever instruction it is."""
         self.process.kill()
-        self.end()
+        self._reap()
 
     def terminate(self) -> float:
         """Ask it to stop; the seconds that it took."""
         begun_at = time.monotonic()
         self.process.send_signal(signal.SIGTERM)
-        self.process.wait(PATIENCE_S)
+        self._reap()
         return time.monotonic() - begun_at
 
-    def end(self) -> str:
-        """What it said of its troubles, once it has ended."""
-        if self.process.stdout is None or self.process.stdout.closed:
-            return ""
-        return self.process.communicate(timeout=PATIENCE_S)[1]
+    def log(self) -> str:
+        """What it said of its troubles."""
+        self._log.seek(0)
+        return self._log.read()
+
+    def _reap(self) -> None:
+        self.process.wait(PATIENCE_S)
+        assert self.process.stdout is not None
+        self.process.stdout.close()

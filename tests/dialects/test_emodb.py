@@ -195,6 +195,14 @@ def test_a_poll_claims_for_its_ttl_and_without_one_only_looks() -> None:
     )
 
 
+def test_head_looks_where_get_does_and_never_claims() -> None:
+    for path in ("/queue/1/jobs/peek", "/queue/1/jobs/size", "/queue/1/jobs/claimcount", "/queue/1/_move/x"):
+        assert Emodb().read(Request("HEAD", path, "", {})) == Emodb().read(get(path))
+    polled = answer_to(Request("HEAD", "/queue/1/jobs/poll", "", {}))
+    assert polled.status == 405
+    assert (b"Allow", b"GET") in polled.headers
+
+
 def test_what_cannot_be_an_id_is_left_out_of_an_acknowledgement() -> None:
     body = json.dumps(["?", to_uuid(AN_ID), "", "g" * 32]).encode()
     assert Emodb().read(post("/queue/1/jobs/ack", body)) == Acknowledge(

@@ -15,7 +15,8 @@ DOCUMENTED_ADDRESS = "127.0.0.1:8080"
 
 
 def test_the_commands_of_the_page_answer_as_written(tmp_path: Path) -> None:
-    lines = "".join(re.findall(r"^```console\n(.*?)^```", PAGE.read_text("utf-8"), re.S | re.M)).splitlines()
+    blocks = re.findall(r"^```console\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    lines = "".join(blocks).splitlines()
     commands = [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
     with OverPortStage([Lmstfy(), Native()], tmp_path) as stage:
         script = "\n".join(f"{command}; echo" for command in commands)

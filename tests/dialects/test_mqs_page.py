@@ -15,13 +15,14 @@ DOCUMENTED_ADDRESS = "127.0.0.1:8080"
 
 
 def test_the_commands_of_the_page_answer_as_written(tmp_path: Path) -> None:
-    lines = "".join(re.findall(r"^```console\n(.*?)^```", PAGE.read_text("utf-8"), re.S | re.M)).splitlines()
-    commands = [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
+    page = PAGE.read_text("utf-8")
+    lines = "".join(re.findall(r"^```console\n(.*?)^```", page, re.DOTALL | re.MULTILINE)).splitlines()
     with OverPortStage([Mqs(), Native()], tmp_path) as stage:
-        script = "\n".join(f"{command}; echo" for command in commands)
+        # An answer need not end in a line end, so each command is followed by one.
+        script = "\n".join(f"{line.removeprefix('$ ')}; echo" for line in lines if line.startswith("$ "))
         script = script.replace(DOCUMENTED_ADDRESS, "{}:{}".format(*stage.address))
         done = subprocess.run(
-            ["bash", "-ec", script], cwd=tmp_path, capture_output=True, check=False, text=True
+            ["bash", "-ec", script], cwd=tmp_path, capture_output=True, check=False, text=True, timeout=60
         )
     assert done.stderr == ""
     assert done.stdout.split() == [

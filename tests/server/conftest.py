@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import Protocol, TypeVar
+from typing import Protocol, Self, TypeVar
 
 import pytest
 import uvloop
@@ -106,7 +106,7 @@ class RunningServer:
         self._thread = threading.Thread(target=self._run)
         self._clients = ExitStack()
 
-    def __enter__(self) -> RunningServer:
+    def __enter__(self) -> Self:
         self._thread.start()
         assert self._started.wait(PATIENCE_SECONDS)
         if self.error is not None:
@@ -177,7 +177,9 @@ class RunningServer:
 class Serve(Protocol):
     """Starts a server that is stopped at the end of the test."""
 
-    def __call__(self, *, limits: Limits = ..., listeners: list[Listener] | None = ...) -> RunningServer: ...
+    def __call__(
+        self, *, limits: Limits | None = None, listeners: list[Listener] | None = None
+    ) -> RunningServer: ...
 
 
 def echo_listener() -> Listener:
@@ -189,10 +191,9 @@ def echo_listener() -> Listener:
 def serve() -> Iterator[Serve]:
     with ExitStack() as running:
 
-        def start(
-            *, limits: Limits = Limits(), listeners: list[Listener] | None = None
-        ) -> RunningServer:
-            return running.enter_context(RunningServer(listeners or [echo_listener()], limits))
+        def start(*, limits: Limits | None = None, listeners: list[Listener] | None = None) -> RunningServer:
+            server = RunningServer(listeners or [echo_listener()], limits or Limits())
+            return running.enter_context(server)
 
         yield start
 

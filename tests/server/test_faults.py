@@ -95,9 +95,7 @@ def test_failing_quickly_does_not_fill_the_log(caplog: pytest.LogCaptureFixture)
     assert lines(caplog)[-1]["left_out_before"] == 7
 
 
-def test_a_broken_engine_ends_the_service(
-    server: RunningServer, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_broken_engine_ends_the_service(server: RunningServer, caplog: pytest.LogCaptureFixture) -> None:
     client = server.connect()
     server.engine.is_broken = True
     client.send(b"GET /say HTTP/1.1\r\nHost: h\r\n\r\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import struct
+from collections.abc import Callable
 
 import pytest
 
@@ -46,7 +47,9 @@ def test_a_waiting_client_that_shut_its_side_gets_what_came_before(server: Runni
 
 
 @pytest.mark.parametrize("leave", [close, reset])
-def test_who_leaves_is_withdrawn_and_the_next_in_line_is_served(server: RunningServer, leave) -> None:
+def test_who_leaves_is_withdrawn_and_the_next_in_line_is_served(
+    server: RunningServer, leave: Callable[[Client], None]
+) -> None:
     leaving, staying, waking = server.connect(), server.connect(), server.connect()
     leaving.send(WAIT * 3)
     eventually(lambda: len(server.engine.waiting) == 3)

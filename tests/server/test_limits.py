@@ -244,7 +244,7 @@ def test_no_limit_is_cut_short(serve: Serve) -> None:
     assert client.answer() == AT_ONCE
     answered_at = time.monotonic()
     assert client.receive_all() == b""
-    assert SOON <= time.monotonic() - answered_at
+    assert time.monotonic() - answered_at >= SOON
 
 
 def test_a_client_that_waits_for_its_answer_is_not_idle(serve: Serve) -> None:

@@ -103,7 +103,15 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Tls:
     tls = Tls(directory / "certificate.pem", directory / "key.pem")
     make = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost"
     subprocess.run(
-        [*make.split(), "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", tls.key, "-out", tls.certificate],
+        [
+            *make.split(),
+            "-addext",
+            "subjectAltName=IP:127.0.0.1",
+            "-keyout",
+            tls.key,
+            "-out",
+            tls.certificate,
+        ],
         check=True,
         capture_output=True,
     )
@@ -147,9 +155,9 @@ def test_old_versions_of_tls_are_not_spoken(tls_server: RunningServer, certifica
     context = ssl.create_default_context(cafile=certificate.certificate)
     # Security level 0, or the client itself would not offer what is to be refused.
     context.set_ciphers("DEFAULT:@SECLEVEL=0")
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(DeprecationWarning, match="TLSv1 is deprecated"):
         context.minimum_version = ssl.TLSVersion.TLSv1
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(DeprecationWarning, match="TLSv1_1 is deprecated"):
         context.maximum_version = ssl.TLSVersion.TLSv1_1
     with pytest.raises((ssl.SSLError, ConnectionResetError)):
         connect_tls(tls_server, context)
@@ -162,6 +170,9 @@ def test_plain_http_on_a_tls_port_is_cut_off(tls_server: RunningServer) -> None:
 
 
 def test_a_certificate_that_cannot_be_used_is_told(serve: Serve, tmp_path: Path, certificate: Tls) -> None:
-    for tls in (Tls(tmp_path / "none.pem", certificate.key), Tls(certificate.certificate, certificate.certificate)):
+    for tls in (
+        Tls(tmp_path / "none.pem", certificate.key),
+        Tls(certificate.certificate, certificate.certificate),
+    ):
         with pytest.raises(ConfigError, match="cannot use the certificate"):
             serve(listeners=[Listener("127.0.0.1", 0, echo_listener().router, tls)])

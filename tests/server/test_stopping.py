@@ -6,7 +6,8 @@ import signal
 import socket
 import subprocess
 import sys
-import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -161,21 +162,40 @@ run(EchoEngine(), PieceJournal(), [listener], ready=lambda addresses: print(addr
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize("times", [1, 2])
-def test_a_process_ends_well_on_a_signal(number: signal.Signals, times: int) -> None:
+@contextmanager
+def serving_process() -> Iterator[tuple[subprocess.Popen[str], int]]:
     root = Path(__file__).parent.parent.parent
     process = subprocess.Popen([sys.executable, "-c", PROGRAM], cwd=root, stdout=subprocess.PIPE, text=True)
     with process:
         assert process.stdout is not None
-        port = int(process.stdout.readline())
+        try:
+            yield process, int(process.stdout.readline())
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_process_ends_gently_on_a_signal(number: signal.Signals) -> None:
+    with serving_process() as (process, port):
         with socket.create_connection(("127.0.0.1", port), timeout=5) as client:
-            # Begun and never finished: gentle stopping would take as long as it may.
-            client.sendall(WAIT if times == 1 else GET[:10])
-            time.sleep(0.05)
-            for _ in range(times):
-                process.send_signal(number)
-                time.sleep(0.05)
-            received = client.recv(1000) if times == 1 else b""
+            client.sendall(GET + WAIT)
+            assert client.recv(1000).endswith(b"at once")
+            process.send_signal(number)
+            assert client.recv(1000).endswith(b"nothing came")
         assert process.wait(timeout=3) == 0
-    assert times == 2 or received.endswith(b"nothing came")
+
+
+def test_a_process_ends_at_once_on_a_second_signal() -> None:
+    with serving_process() as (process, port), socket.create_connection(("127.0.0.1", port), 5) as client:
+        # Begun and never finished: gentle stopping would take as long as it may.
+        client.sendall(GET + GET[:10])
+        assert client.recv(1000).endswith(b"at once")
+        process.send_signal(signal.SIGTERM)
+        eventually(lambda: is_refused(port))
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=3) == 0
+
+
+def is_refused(port: int) -> bool:
+    with socket.socket() as attempt:
+        return attempt.connect_ex(("127.0.0.1", port)) != 0

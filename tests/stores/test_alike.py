@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import mkdtemp
@@ -21,40 +22,39 @@ from hypothesis import Phase as Stage
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
-from penstock.core import administration, answering, claiming, rules
+from penstock.core import limits, rules
 from penstock.core.commands import (
     Acknowledge,
     Claim,
     Command,
     CreateQueue,
-    DeleteQueue,
     DescribeMove,
-    DescribeQueue,
     Draft,
-    DropDead,
-    IfMissing,
     Inspect,
-    ListQueues,
-    Peek,
-    Publish,
-    PublishAll,
-    Purge,
-    ReleaseAll,
     Renew,
     Republish,
-    Respawn,
-    StartMove,
-    UpdateQueue,
 )
 from penstock.core.ids import MessageId
-from penstock.core.model import DEDUP_NAMESPACE, Content, Phase, QueueName, Redrive, Settings
-from penstock.core.outcomes import Delivered, MoveShown, Outcome, Published, PublishedAll
+from penstock.core.model import Content, Phase, Settings
+from penstock.core.outcomes import Delivered, Delivery, MoveShown, Outcome
 from penstock.core.record import Record
 from penstock.stores.memory import MemoryStore
 from penstock.stores.sqlite import SqliteStore, window
-from penstock.stores.sqlite import store as sqlite_store
 from tests.engine.driving import Driver, Inbox, lasting_id
 from tests.stores.folding import contents, fold, records_of
+from tests.stores.random_commands import (
+    COLLAPSES,
+    NAMES,
+    changes_of_queues,
+    claims,
+    deletions,
+    drafts,
+    looks,
+    publishes,
+    publishes_to_several,
+    spans_ms,
+    sweeps,
+)
 
 EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", "0"))
 FEW = settings(
@@ -68,81 +68,15 @@ FEW = settings(
     deadline=None,
 )
 
-NAMES = [
-    QueueName("default", "a"),
-    QueueName("default", "b"),
-    QueueName("default", "dead"),
-    QueueName("dedup", "a"),
-    QueueName("dedup", "dead"),
-    QueueName("elsewhere", "a"),
-]
-# Clocks and spans share few values, so that many things fall due in the same millisecond.
-SPANS_MS = [0, 1, 10, 100, 1000]
+lags = st.sampled_from([None, None, 0, 0, 1])  # how many deliveries behind; None: says no number
+picks = st.lists(st.integers(0, 9), min_size=1, max_size=3)  # of what was handed out, the newest first
 
-names = st.sampled_from(NAMES)
-spans_ms = st.sampled_from(SPANS_MS)
-maybe_ms = st.none() | spans_ms
-attempts = st.none() | st.integers(0, 3)
-phases = st.lists(st.sampled_from(Phase), min_size=1, max_size=5, unique=True).map(tuple)
-bodies = st.sampled_from([b"1", b" 1", b"2", b"{}", b"\xff", b""])
-contents_sent = st.builds(
-    Content,
-    bodies,
-    st.sampled_from(["application/octet-stream", "text/plain"]),
-    st.none() | st.just("gzip"),
-    st.none() | st.just("trace"),
-)
-drafts = st.builds(
-    Draft, contents_sent, maybe_ms, st.none() | st.sampled_from([10, 1000]), st.none() | st.integers(1, 2)
-)
-redrives = st.builds(Redrive, st.integers(1, 2), st.sampled_from(["a", "b", "dead"]))
-settings_given = st.builds(
-    Settings,
-    visibility_ms=st.sampled_from([10, 100, 30_000]),
-    delay_ms=st.sampled_from([0, 0, 10]),
-    retention_ms=st.none() | st.sampled_from([10, 1000]),
-    deduplicate=st.booleans(),
-    collapse=st.booleans(),
-    redrive=st.none() | redrives,
-)
-publishes = st.builds(
-    Publish,
-    names,
-    st.lists(drafts, min_size=1, max_size=4).map(tuple),
-    st.sampled_from([IfMissing.CREATE, IfMissing.CREATE, IfMissing.REFUSE]),
-    st.none() | st.sampled_from(["k", "l"]),
-    st.sampled_from(["mqs", "lmstfy"]),
-)
-claims = st.builds(
-    Claim,
-    st.lists(names, min_size=1, max_size=3, unique=True).map(tuple),
-    st.integers(1, 5),
-    maybe_ms,
-    st.sampled_from([0, 0, 50]),
-    st.sampled_from([IfMissing.EMPTY, IfMissing.REFUSE]),
-    st.booleans(),
-)
-looks = (
-    st.builds(Peek, names, st.integers(1, 9), phases)
-    | st.builds(DescribeQueue, names, st.booleans())
-    | st.builds(
-        ListQueues, names.map(lambda name: name.namespace), st.integers(0, 2), st.none() | st.integers(0, 2)
-    )
-)
-changes_of_queues = (
-    st.builds(CreateQueue, names, settings_given, st.booleans())
-    | st.builds(UpdateQueue, names, settings_given)
-    | st.builds(UpdateQueue, names, settings_given)
-    | st.builds(DeleteQueue, names)
-)
-sweeps = (
-    st.builds(Purge, names, phases)
-    | st.builds(DropDead, names, st.integers(1, 9))
-    | st.builds(Respawn, names, st.integers(1, 9), st.none() | st.just(100))
-    | st.builds(ReleaseAll, names)
-    | st.builds(StartMove, names, names)
-)
-picks = st.lists(st.integers(0, 30), min_size=1, max_size=3)  # of the ids given out, the newest first
+
+NEVER_HANDED_OUT = Delivery(lasting_id(0, 1), NAMES[0], Content(b""), Phase.READY, 0, 0, None, None, 0, 0)
+
+
+def attempt_of(delivery: Delivery, lag: int | None) -> int | None:
+    return None if lag is None else delivery.attempt - lag
 
 
 class Alike(RuleBasedStateMachine):
@@ -155,12 +89,12 @@ class Alike(RuleBasedStateMachine):
         self.memory = Driver(MemoryStore())
         self.path = self.new_path()
         self.sqlite = Driver(SqliteStore.open(self.path))
-        self.ids: list[MessageId] = []
+        self.handed_out = [NEVER_HANDED_OUT]
         self.references = ["unknown"]
         self.compared_to = 0
         self.waiting: list[tuple[Inbox, Inbox]] = []
         for name in NAMES:
-            self.both(CreateQueue(name, Settings(collapse=name.namespace == DEDUP_NAMESPACE)))
+            self.both(CreateQueue(name, Settings(collapse=COLLAPSES[name], visibility_ms=100)))
 
     def new_path(self) -> Path:
         return Path(mkdtemp(dir=self.directory)) / "penstock.db"
@@ -185,39 +119,45 @@ class Alike(RuleBasedStateMachine):
         self.compare_answers()
         self.compare_journals()
 
-    def picked(self, picks: Sequence[int]) -> tuple[MessageId, ...]:
-        if not self.ids:
-            return (lasting_id(0, 1),)
-        return tuple(self.ids[-1 - pick % len(self.ids)] for pick in picks)
-
-    @rule(command=publishes | st.lists(publishes, min_size=1, max_size=3).map(tuple).map(PublishAll))
+    @rule(command=publishes | publishes | publishes_to_several)
     def publish(self, command: Command) -> None:
         self.both(command)
-
-    @rule(name=names, picks=picks, draft=drafts)
-    def republish(self, name: QueueName, picks: list[int], draft: Draft) -> None:
-        self.both(Republish(name, self.picked(picks)[0], draft))
 
     @rule(command=claims)
     def claim(self, command: Claim) -> None:
         self.both(command)
 
-    @rule(name=names, picks=picks, attempt=attempts, is_named=st.booleans())
-    def acknowledge(self, name: QueueName, picks: list[int], attempt: int | None, *, is_named: bool) -> None:
-        self.both(Acknowledge(name.namespace, name.name if is_named else None, self.picked(picks), attempt))
+    @rule(command=claims)
+    def claim_again(self, command: Claim) -> None:
+        self.both(command)
 
-    @rule(name=names, picks=picks, attempt=attempts, hidden_ms=spans_ms)
-    def renew(self, name: QueueName, picks: list[int], attempt: int | None, hidden_ms: int) -> None:
-        self.both(Renew(name, self.picked(picks), hidden_ms, attempt))
+    @rule(picks=picks, lag=lags, is_named=st.booleans())
+    def acknowledge(self, picks: list[int], lag: int | None, *, is_named: bool) -> None:
+        first, ids = self.picked(picks)
+        queue = first.queue.name if is_named else None
+        self.both(Acknowledge(first.queue.namespace, queue, ids, attempt_of(first, lag)))
+
+    @rule(picks=picks, lag=lags, hidden_ms=spans_ms)
+    def renew(self, picks: list[int], lag: int | None, hidden_ms: int) -> None:
+        first, ids = self.picked(picks)
+        self.both(Renew(first.queue, ids, hidden_ms, attempt_of(first, lag)))
+
+    @rule(picks=picks, draft=drafts)
+    def republish(self, picks: list[int], draft: Draft) -> None:
+        first, _ = self.picked(picks)
+        self.both(Republish(first.queue, first.id, draft))
+
+    def picked(self, picks: Sequence[int]) -> tuple[Delivery, tuple[MessageId, ...]]:
+        """Some deliveries: the first of them, and the ids of all."""
+        deliveries = [self.handed_out[-1 - pick % len(self.handed_out)] for pick in picks]
+        return deliveries[0], tuple(delivery.id for delivery in deliveries)
 
     @rule(command=looks)
     def look(self, command: Command) -> None:
         self.both(command)
-
-    @rule(name=names, picks=picks)
-    def look_at_one(self, name: QueueName, picks: list[int]) -> None:
-        self.both(Inspect(name, self.picked(picks)[0]))
-        self.both(DescribeMove(self.references[-1 - picks[0] % len(self.references)]))
+        last = self.handed_out[-1]
+        self.both(Inspect(last.queue, last.id))
+        self.both(DescribeMove(self.references[-1]))
 
     @rule(command=changes_of_queues)
     def change_a_queue(self, command: Command) -> None:
@@ -227,7 +167,7 @@ class Alike(RuleBasedStateMachine):
     def sweep(self, command: Command) -> None:
         self.both(command)
 
-    @rule(commands=st.lists(publishes | claims | st.builds(DeleteQueue, names), min_size=2, max_size=6))
+    @rule(commands=st.lists(publishes | claims | deletions, min_size=2, max_size=6))
     def do_several_in_one_batch(self, commands: list[Command]) -> None:
         self.waiting += [(self.memory.submit(command), self.sqlite.submit(command)) for command in commands]
         self.settle()
@@ -291,12 +231,8 @@ class Alike(RuleBasedStateMachine):
 
     def remember(self, outcome: Outcome) -> None:
         match outcome:
-            case Published():
-                self.ids += [receipt.id for receipt in outcome.receipts]
-            case PublishedAll():
-                self.ids += [receipt.id for part in outcome.parts for receipt in part.receipts]
             case Delivered():
-                self.ids += [delivery.id for delivery in outcome.messages]
+                self.handed_out += outcome.messages
             case MoveShown():
                 self.references.append(outcome.move.reference)
             case _:
@@ -337,9 +273,9 @@ def test_the_file_and_the_memory_store_behave_alike() -> None:
 
 def test_they_behave_alike_where_everything_is_done_in_small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     """With windows and slices of a few messages, their edges are met all the time."""
-    for room in (administration, answering, claiming, rules):
-        monkeypatch.setattr(room, "SLICE", 3)
-    monkeypatch.setattr(window, "ENTRIES_MAX", 5)
-    monkeypatch.setattr(window, "ENTRIES_FILLED", 2)
-    monkeypatch.setattr(sqlite_store, "ENTRIES_FILLED", 2)
+    for limit, number in {"SLICE": 3, "ENTRIES_MAX": 5, "ENTRIES_FILLED": 2}.items():
+        for module in [m for name, m in sys.modules.items() if name.startswith("penstock.")]:
+            if hasattr(module, limit):
+                monkeypatch.setattr(module, limit, number)
+    assert (limits.SLICE, window.ENTRIES_MAX, window.ENTRIES_FILLED) == (3, 5, 2)
     run_state_machine_as_test(Alike, settings=FEW)

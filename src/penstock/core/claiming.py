@@ -39,11 +39,15 @@ def claim(view: View, command: Claim, now_ms: int, ids: Ids) -> tuple[Outcome, l
     return Delivered(()), []
 
 
-def _take_from(view: View, queue: Queue, command: Claim, now_ms: int) -> tuple[Outcome, list[Event]] | None:
+def _take_from(
+    view: View, queue: Queue, command: Claim, now_ms: int, ids: Ids
+) -> tuple[Outcome, list[Event]] | None:
     """Hand out the first messages in line, or clear away those that can no longer be handed out."""
-    line = view.listed(queue, Phase.READY, command.limit)
+    line = view.listed(queue, Phase.READY, max(command.limit, command.among))
     if not line:
         return None
+    if command.among > 1:
+        line = [line[_lot(ids, now_ms) % len(line)]]
     hidden_ms = queue.settings.visibility_ms if command.hidden_ms is None else command.hidden_ms
     until_ms = now_ms + hidden_ms
     deliveries: list[Delivery] = []

@@ -43,14 +43,15 @@ from penstock.dialects.emodb_json import write_messages
 from penstock.dialects.http import BodyRule, Problem, Request, Response, segments
 from penstock.dialects.wire import JSON_TYPE, json_response
 
+IDS_BODY_BYTES_MAX = 1024 * 1024  # some 26 000 ids; a poll gives out 1 000
+
 _NAMESPACES = {"queue": "default", "dedupq": DEDUP_NAMESPACE}
-_IDS_BODY = BodyRule(1024 * 1024)  # some 26 000 ids; a poll gives out 1 000
 
 
 class _Form(NamedTuple):
     """What a request to some path has to be like, and the answer to another method."""
 
-    method: str
+    methods: tuple[str, ...]
     wrong_method: Response
     takes_json: bool = False
 
@@ -62,11 +63,13 @@ class _Route(NamedTuple):
     read: Callable[[QueueName, Request], Command | Response]
 
 
-_GET = _Form("GET", answers.wrong_method("GET, HEAD"))  # the server makes HEAD a GET
-_POST = _Form("POST", answers.wrong_method("POST"))
-_POST_JSON = _Form("POST", answers.wrong_method("POST"), takes_json=True)
+_LOOK = _Form(("GET", "HEAD"), answers.wrong_method("GET, HEAD"))
+_POLL = _Form(("GET",), answers.wrong_method("GET"))  # not HEAD, which is for looking only
+_POST = _Form(("POST",), answers.wrong_method("POST"))
+_POST_JSON = _Form(("POST",), answers.wrong_method("POST"), takes_json=True)
+_DELETE = _Form(("DELETE",), answers.wrong_method("DELETE"))
 
-_PURGE = _Route(_Form("DELETE", answers.wrong_method("DELETE")), requests.read_purge)
+_PURGE = _Route(_DELETE, requests.read_purge)
 
 
 class Emodb:
@@ -76,24 +79,25 @@ class Emodb:
     roots: frozenset[str] | None = frozenset(_NAMESPACES)
 
     def __init__(self, message_bytes_max: int = 30 * 1024, body_bytes_max: int = 16 * 1024 * 1024) -> None:
-        """`body_bytes_max` bounds a whole batch, and a single message with all the blanks in it."""
+        """`body_bytes_max` bounds every request: a batch as a whole, a message with all the blanks in it."""
         self._messages_body = BodyRule(body_bytes_max)
+        self._ids_body = BodyRule(min(IDS_BODY_BYTES_MAX, body_bytes_max))
         self._sending = requests.Sending(message_bytes_max)
         self._routes = {
             "send": _Route(_POST_JSON, self._sending.send),
             "sendbatch": _Route(_POST_JSON, self._sending.send_batch),
-            "poll": _Route(_GET, requests.read_poll),
+            "poll": _Route(_POLL, requests.read_poll),
             "ack": _Route(_POST_JSON, requests.read_ack),
             "renew": _Route(_POST_JSON, requests.read_renew),
-            "peek": _Route(_GET, requests.read_peek),
-            "size": _Route(_GET, requests.read_size),
-            "claimcount": _Route(_GET, requests.read_claim_count),
+            "peek": _Route(_LOOK, requests.read_peek),
+            "size": _Route(_LOOK, requests.read_size),
+            "claimcount": _Route(_LOOK, requests.read_claim_count),
             "unclaimall": _Route(_POST, requests.read_unclaim_all),
         }
 
     def body_rule(self, head: Request) -> BodyRule:
         """A list of ids is short, whatever a batch may be."""
-        return _IDS_BODY if head.path.endswith(("/ack", "/renew")) else self._messages_body
+        return self._ids_body if head.path.endswith(("/ack", "/renew")) else self._messages_body
 
     def read(self, request: Request) -> Command | Response:
         """Find what a request asks for by its path."""
@@ -107,7 +111,7 @@ class Emodb:
                 return _refusal(_POST, request) or requests.read_move(namespace, request)
             case namespace, ("_move", reference):
                 question = requests.DescribeOwnMove(reference, dialect="emodb", namespace=namespace)
-                return _refusal(_GET, request) or question
+                return _refusal(_LOOK, request) or question
             case namespace, (name,):
                 return _read_by(_PURGE, namespace, name, request)
             case _:
@@ -172,7 +176,7 @@ def _read_by(route: _Route, namespace: str, segment: str, request: Request) -> C
 
 
 def _refusal(form: _Form, request: Request) -> Response | None:
-    if request.method != form.method:
+    if request.method not in form.methods:
         return form.wrong_method
     if form.takes_json and not _is_json_type(request.headers.get(b"content-type", b"")):
         return answers.WRONG_TYPE

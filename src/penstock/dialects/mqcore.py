@@ -5,7 +5,7 @@
     DELETE /Q    delete        DELETE /Q/messages/ID    delete
 
 Everything a program needs is in the status and in X-Message-Id; a body is a message, or a sentence for a
-person. Whatever is none of these six requests is 404 without one.
+person. Whatever is none of these six requests is 404 without one, HEAD of messages too: looking hides nothing.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class MqCore:
                 return _delete_message(name, from_uuid(message_id))
             case ("PUT",):
                 return CreateQueue(name, Settings(), keeps_existing=True, dialect="mqcore")
-            case ("GET",):
+            case ("GET" | "HEAD",):
                 return DescribeQueue(name, dialect="mqcore")
             case ("DELETE",):
                 return DeleteQueue(name, dialect="mqcore")
@@ -123,7 +123,13 @@ class MqCore:
                 return _NOT_FOUND
 
     def _fetch(self, name: QueueName) -> Claim:
-        return Claim((name,), hidden_ms=self._hidden_ms, if_missing=IfMissing.EMPTY, dialect="mqcore")
+        return Claim(
+            (name,),
+            hidden_ms=self._hidden_ms,
+            if_missing=IfMissing.EMPTY,
+            among=self._among,
+            dialect="mqcore",
+        )
 
     def write(self, command: Command, outcome: Outcome, now_ms: int) -> Response:  # noqa: ARG002 - tells no time
         """Answer by a status and, where there is a message, its id."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from email.utils import formatdate
 from http import HTTPStatus
 
@@ -27,15 +29,16 @@ class UnsafeHeaderError(ValueError):
 class Encoder:
     """Writes response heads, with the status line and date of the current second kept ready."""
 
-    __slots__ = ("_date", "_starts")
+    __slots__ = ("_clock", "_date", "_starts")
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
         self._starts: dict[int, bytes] = {}
         self._date = ""
         self.set_date_now()
 
     def set_date_now(self) -> None:
-        date = formatdate(usegmt=True)
+        date = formatdate(self._clock(), usegmt=True)
         if date != self._date:
             self._date = date
             self._starts.clear()

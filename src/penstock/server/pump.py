@@ -7,7 +7,6 @@ something will be due.
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Callable
 from typing import Protocol
@@ -31,18 +30,31 @@ class Engine(Protocol):
     def end_waits(self) -> None: ...
 
 
+class Timer(Protocol):
+    """A call that is planned."""
+
+    def when(self) -> float: ...
+    def cancel(self) -> None: ...
+
+
+class Loop(Protocol):
+    """What the pump needs of an event loop. Times are in seconds."""
+
+    def time(self) -> float: ...
+    def call_soon(self, callback: Callable[[], None], /) -> object: ...
+    def call_later(self, delay: float, callback: Callable[[], None], /) -> Timer: ...
+
+
 class Pump:
     """Runs the engine when there is something to do, and not otherwise."""
 
-    def __init__(
-        self, engine: Engine, loop: asyncio.AbstractEventLoop, on_fault: Callable[[Exception], None]
-    ) -> None:
+    def __init__(self, engine: Engine, loop: Loop, on_fault: Callable[[Exception], None]) -> None:
         self._engine = engine
         self._loop = loop
         self._on_fault = on_fault
         self._is_run_planned = False
         self._is_ending_waits = False
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: Timer | None = None
         self._when_settled: list[Callable[[], None]] = []
 
     def submit(self, command: Command, asker: Asker) -> None:

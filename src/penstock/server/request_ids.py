@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from random import getrandbits
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _PAIRS = tuple(a + b for a in ALPHABET for b in ALPHABET)
-_COUNT_END = 1 << 20
+COUNT_END = 1 << 20  # ids within one millisecond; then the next one is begun early
 
 _SANE = re.compile(rb"[\x21-\x7e]{1,128}")
 
@@ -26,18 +27,19 @@ def client_request_id(value: bytes) -> str | None:
 class RequestIds:
     """An endless supply of ids, each greater than the one before, also when the clock steps back."""
 
-    __slots__ = ("_at_ms", "_count", "_prefix")
+    __slots__ = ("_at_ms", "_clock_ns", "_count", "_prefix")
 
-    def __init__(self) -> None:
+    def __init__(self, clock_ns: Callable[[], int] = time.time_ns) -> None:
+        self._clock_ns = clock_ns
         self._at_ms = 0
         self._count = 0
         self._prefix = ""
 
     def next(self) -> str:
-        now_ms = time.time_ns() // 1_000_000
+        now_ms = self._clock_ns() // 1_000_000
         if now_ms > self._at_ms:
             self._begin(now_ms)
-        elif self._count == _COUNT_END:
+        elif self._count == COUNT_END:
             self._begin(self._at_ms + 1)
         count = self._count
         self._count = count + 1

@@ -29,11 +29,11 @@ class Server:
     """One engine behind its listeners. Made and used on the loop's thread."""
 
     def __init__(self, engine: Engine, journal: JournalSource, limits: Limits) -> None:
-        self.service = Service(engine, journal, limits, asyncio.get_running_loop())
-        self.service.when_empty = self._on_empty
+        self.service = Service(engine, journal, limits, self._on_empty, self._on_fault)
         self._servers: list[asyncio.Server] = []
         self._stopped = asyncio.Event()
         self._is_ending = False
+        self._fault: Exception | None = None
 
     async def start(self, listeners: Sequence[Listener]) -> list[Address]:
         try:
@@ -55,22 +55,26 @@ class Server:
             server.close()
         self.service.end()
         self.service.loop.call_later(self.service.limits.stop_seconds, self._cut_off)
-        # What was submitted but has lost its client is still to be done before the store is closed.
-        self.service.pump.when_settled(self._on_empty)
+        self._on_empty()
 
     async def wait_until_stopped(self) -> None:
         await self._stopped.wait()
         self._close()
-        if self.service.fault is not None:
-            raise self.service.fault
+        if self._fault is not None:
+            raise self._fault
 
     def _cut_off(self) -> None:
         self.service.abort()
         self._stopped.set()
 
     def _on_empty(self) -> None:
-        if (self._is_ending or self.service.fault is not None) and not self.service.connections:
-            self._stopped.set()
+        if self._is_ending and not self.service.connections:
+            # What was submitted is still to be done, though its client may have gone.
+            self.service.pump.when_settled(self._stopped.set)
+
+    def _on_fault(self, error: Exception) -> None:
+        self._fault = error
+        self._stopped.set()
 
     def _close(self) -> None:
         for server in self._servers:

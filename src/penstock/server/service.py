@@ -34,22 +34,28 @@ class Service:
     """The engine, the limits, and who is connected."""
 
     def __init__(
-        self, engine: Engine, journal: JournalSource, limits: Limits, loop: asyncio.AbstractEventLoop
+        self,
+        engine: Engine,
+        journal: JournalSource,
+        limits: Limits,
+        on_empty: Callable[[], None],
+        on_fault: Callable[[Exception], None],
     ) -> None:
+        """`on_empty` is called when the last connection has gone, `on_fault` when the engine has failed."""
         self.engine = engine
         self.limits = limits
-        self.loop = loop
+        self.loop = asyncio.get_running_loop()
         self.log = FaultLog()
         self.encoder = Encoder()
         self.request_ids = RequestIds()
-        self.pump = Pump(engine, loop, self._fail)
+        self.pump = Pump(engine, self.loop, self._fail)
         self.streams = Streams(self, journal)
         self.connections: set[Client] = set()
         self.turned_away: set[Client] = set()  # over a limit, waiting only for the client to read so
         self.unfinished_bytes = 0  # bodies still being received
         self.is_stopping = False
-        self.fault: Exception | None = None  # what stopped the engine for good
-        self.when_empty: Callable[[], None] | None = None  # called when the last connection is gone
+        self._on_empty = on_empty
+        self._on_fault = on_fault
         self.coarse_now = 0.0
         self._sweep_timer: asyncio.TimerHandle | None = None
 
@@ -79,8 +85,8 @@ class Service:
     def forget(self, connection: Client) -> None:
         self.connections.discard(connection)
         self.turned_away.discard(connection)
-        if not self.connections and self.when_empty is not None:
-            self.when_empty()
+        if not self.connections:
+            self._on_empty()
 
     def _sweep(self) -> None:
         interval = self.limits.sweep_seconds
@@ -96,7 +102,5 @@ class Service:
         # The engine does not raise for anything a client asks. What it holds in memory may no longer be
         # what is on the disk, so nothing more may be answered; a restart reads the disk again.
         self.log.crashed("", "running the engine", error)
-        self.fault = error
         self.abort()
-        if self.when_empty is not None and not self.connections:
-            self.when_empty()
+        self._on_fault(error)

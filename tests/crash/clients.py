@@ -1,0 +1,150 @@
+"""Programs that use the queue while it is killed under them: publishers, consumers, a reader of the journal.
+
+Each has a thread and one connection that it keeps. It ends with its connection, or when it is told to.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+from collections.abc import Callable, Mapping
+from http.client import HTTPConnection, HTTPException
+from itertools import count
+
+from tests.crash.history import History
+from tests.crash.server_process import ServerProcess
+
+PUBLISHERS = 2
+CONSUMERS = 5  # a delivery takes two requests, and some are abandoned
+ABANDONED_SHARE = 0.15  # deliveries that are never deleted, and so come again
+WAITING_SHARE = 0.2  # receives that wait for a message
+LARGE_SHARE = 0.02  # bodies that do not fit in a page of the file
+LARGE_BYTES = 60_000
+SMALL_BYTES_MAX = 1_500
+
+
+class Journal:
+    """The lines of the journal that a reader saw, from the first on."""
+
+    def __init__(self) -> None:
+        self.lines: list[bytes] = []
+        self.compared = 0  # so many of them were seen to outlive a crash
+
+
+class Clients:
+    """Everybody who uses one server, from its start until it is gone."""
+
+    def __init__(self, history: History, visibilities_s: Mapping[str, int], seed: int) -> None:
+        self.history = history
+        self.journal = Journal()
+        self.surprises: list[str] = []  # answers that nobody should get
+        self._visibilities_s = visibilities_s
+        self._random = random.Random(seed)
+        self._tokens = count()
+        self._is_ending = threading.Event()
+        self._threads: list[threading.Thread] = []
+
+    def start(self, server: ServerProcess) -> None:
+        self._is_ending.clear()
+        roles = [*[self._publish] * PUBLISHERS, *[self._consume] * CONSUMERS, self._read_journal]
+        for role in roles:
+            chance = random.Random(self._random.random())
+            self._threads.append(threading.Thread(target=self._work, args=(server, role, chance)))
+        for thread in self._threads:
+            thread.start()
+
+    def end(self) -> None:
+        """Tell all of them to end, and wait until they have."""
+        self._is_ending.set()
+        for thread in self._threads:
+            thread.join()
+        self._threads.clear()
+
+    def _work(
+        self,
+        server: ServerProcess,
+        role: Callable[[HTTPConnection, random.Random], None],
+        chance: random.Random,
+    ) -> None:
+        connection = server.connect()
+        try:
+            while not self._is_ending.is_set():
+                role(connection, chance)
+        except (OSError, HTTPException):
+            pass  # the server was killed, which is what it is here for
+        finally:
+            connection.close()
+
+    def _publish(self, connection: HTTPConnection, chance: random.Random) -> None:
+        queue = chance.choice(list(self._visibilities_s))
+        token = f"m{next(self._tokens)}"
+        size = LARGE_BYTES if chance.random() < LARGE_SHARE else chance.randrange(SMALL_BYTES_MAX)
+        self.history.publish_tried(token, queue)
+        status, _, _ = exchange(connection, "POST", f"/messages/{queue}", f"{token} ".encode().ljust(size, b"."))
+        if status == 201:
+            self.history.publish_promised(token)
+        else:
+            self._wonder("publish", status)
+
+    def _consume(self, connection: HTTPConnection, chance: random.Random) -> None:
+        queue = chance.choice(list(self._visibilities_s))
+        token = self.receive(connection, queue, wait_s=int(chance.random() < WAITING_SHARE))
+        if token is not None and chance.random() > ABANDONED_SHARE:
+            self.delete(connection, token)
+
+    def receive(self, connection: HTTPConnection, queue: str, wait_s: int) -> str | None:
+        """The token of the next message; None if there is none."""
+        asked_at = self.history.now()
+        headers = {"X-MQS-MAX-WAIT-TIME": str(wait_s)}
+        status, answer_headers, body = exchange(connection, "GET", f"/messages/{queue}", None, headers)
+        if status != 200:
+            self._wonder("receive", status, but_for=204)
+            return None
+        token = token_of(body)
+        message_id = answer_headers["X-MQS-MESSAGE-ID"]
+        self.history.received(token, message_id, asked_at, self._visibilities_s[queue])
+        return token
+
+    def delete(self, connection: HTTPConnection, token: str) -> None:
+        self.history.delete_tried(token)
+        message_id = self.history.lives[token].receives[-1].message_id
+        status, _, _ = exchange(connection, "DELETE", f"/messages/{message_id}")
+        if status == 204:
+            self.history.delete_promised(token)
+        elif status == 404:
+            self.history.delete_missed(token)
+        else:
+            self._wonder("delete", status)
+
+    def _read_journal(self, connection: HTTPConnection, _: random.Random) -> None:
+        lines = self.journal.lines
+        headers = {"Accept": "application/x-ndjson"}
+        status, _, body = exchange(connection, "GET", f"/journal?after={len(lines)}", None, headers)
+        if status != 200:
+            self._wonder("journal", status)
+        for line in body.splitlines():
+            assert json.loads(line)["sequence"] == len(lines) + 1, "the journal has no holes"
+            lines.append(line)
+        self._is_ending.wait(0.02)
+
+    def _wonder(self, what: str, status: int, but_for: int | None = None) -> None:
+        if status != but_for:
+            self.surprises.append(f"{what} was answered {status}")
+
+
+def token_of(body: bytes) -> str:
+    return body.split(b" ", 1)[0].decode()
+
+
+def exchange(
+    connection: HTTPConnection,
+    method: str,
+    target: str,
+    body: bytes | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> tuple[int, Mapping[str, str], bytes]:
+    """One request and its answer: status, headers, body."""
+    connection.request(method, target, body, dict(headers or {}))
+    response = connection.getresponse()
+    return response.status, response.headers, response.read()

@@ -1,0 +1,29 @@
+"""The commands on the page about MQ-Core do what it says they do."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+from tests.transcripts.over_port import OverPortStage
+from tests.transcripts.speakers import speakers
+
+PAGE = Path(__file__).parent.parent.parent / "docs" / "dialects" / "mqcore.md"
+DOCUMENTED_ADDRESS = "127.0.0.1:8080"
+
+
+def test_the_commands_of_the_page_answer_as_written(tmp_path: Path) -> None:
+    page = PAGE.read_text("utf-8")
+    lines = "".join(re.findall(r"^```console\n(.*?)^```", page, re.DOTALL | re.MULTILINE)).splitlines()
+    with OverPortStage(speakers("mqcore", {}), tmp_path) as stage:
+        # An answer need not end in a line end, so each command is followed by one.
+        script = "\n".join(f"{line.removeprefix('$ ')}; echo" for line in lines if line.startswith("$ "))
+        script = script.replace(DOCUMENTED_ADDRESS, "{}:{}".format(*stage.address))
+        done = subprocess.run(
+            ["bash", "-ec", script], cwd=tmp_path, capture_output=True, check=False, text=True, timeout=60
+        )
+    assert done.stderr == ""
+    assert done.stdout.split() == [
+        word for line in lines if not line.startswith("$ ") for word in line.split()
+    ]
