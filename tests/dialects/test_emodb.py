@@ -195,6 +195,11 @@ def test_a_poll_claims_for_its_ttl_and_without_one_only_looks() -> None:
     )
 
 
+@pytest.mark.parametrize("path", ["/", "*", "//1/jobs/size", "/queues/1/jobs/size", "/QUEUE/1/jobs/size"])
+def test_on_a_port_of_its_own_all_other_paths_are_nobodys(path: str) -> None:
+    assert answer_to(get(path)).status == 404
+
+
 def test_head_looks_where_get_does_and_never_claims() -> None:
     for path in ("/queue/1/jobs/peek", "/queue/1/jobs/size", "/queue/1/jobs/claimcount", "/queue/1/_move/x"):
         assert Emodb().read(Request("HEAD", path, "", {})) == Emodb().read(get(path))

@@ -113,6 +113,12 @@ def test_a_bulk_of_one_stays_a_bulk() -> None:
     assert isinstance(read("PUT", "/api/ns/jobs/bulk", body=b"[1]"), BulkPublish)
 
 
+def test_a_queue_that_is_named_twice_is_asked_once() -> None:
+    claim = read("GET", "/api/ns/jobs,other,jobs")
+    assert isinstance(claim, Claim)
+    assert claim.names == (JOBS, QueueName("ns", "other"))
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),

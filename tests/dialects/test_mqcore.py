@@ -226,7 +226,9 @@ def test_a_message_that_is_not_sure_to_be_kept_is_503_with_a_time_to_come_again(
     [
         pytest.param(b"Content-Length: 10\r\n\r\nshort", id="ends early"),
         pytest.param(b"Transfer-Encoding: chunked\r\n\r\n5\r\nshort\r\n", id="ends between chunks"),
-        pytest.param(b"Transfer-Encoding: chunked\r\n\r\nfive\r\nshort\r\n0\r\n\r\n", id="no size of a chunk"),
+        pytest.param(
+            b"Transfer-Encoding: chunked\r\n\r\nfive\r\nshort\r\n0\r\n\r\n", id="no size of a chunk"
+        ),
     ],
 )
 def test_a_body_that_cannot_be_read_is_400_and_no_message(tmp_path: Path, sent: bytes) -> None:
@@ -247,7 +249,14 @@ RESERVED = ["queues", "messages", "queue", "dedupq", "api", "health", "journal"]
 @pytest.mark.parametrize("word", RESERVED)
 @pytest.mark.parametrize(
     ("method", "below"),
-    [("PUT", ""), ("GET", ""), ("DELETE", ""), ("POST", "/messages"), ("GET", "/messages"), ("DELETE", "/messages/1")],
+    [
+        ("PUT", ""),
+        ("GET", ""),
+        ("DELETE", ""),
+        ("POST", "/messages"),
+        ("GET", "/messages"),
+        ("DELETE", "/messages/1"),
+    ],
 )
 def test_no_request_gets_past_a_reserved_word(word: str, method: str, below: str) -> None:
     answer = MqCore(reserved=frozenset(RESERVED)).read(request(method, f"/{word}{below}"))

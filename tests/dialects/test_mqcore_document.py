@@ -10,8 +10,8 @@ from tests.transcripts.reader import Ask, Expect, read_transcript
 
 TRANSCRIPTS = Path(__file__).parent.parent / "transcripts" / "mqcore"
 
-# Every request of the document with its statuses. What no client can bring about by what it sends, 503 and the
-# 400 of a body that cannot be read, is in the tests of the dialect.
+# Every request of the document with its statuses. What no whole request can bring about, 503 and the 400 of a
+# body that cannot be read, is in the tests of the dialect.
 DOCUMENT = {
     "GET /Q": {200, 404},
     "PUT /Q": {201},

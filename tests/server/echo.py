@@ -32,6 +32,7 @@ class EchoDialect:
     def __init__(self, name: str = "echo", roots: frozenset[str] | None = None) -> None:
         self.name = name
         self.roots = roots
+        self.is_mute = False
 
     def body_rule(self, head: Request) -> BodyRule:
         match head.path:
@@ -82,6 +83,8 @@ class EchoDialect:
         return Response(200, body, ((b"Content-Type", b"text/plain"),))
 
     def refuse(self, problem: Problem, detail: str) -> Response:
+        if self.is_mute:
+            raise KeyError("secret")
         return Response(problem.value, f"{self.name} refuses: {detail}".encode())
 
 

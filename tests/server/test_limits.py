@@ -253,6 +253,16 @@ def test_a_client_that_waits_for_its_answer_is_not_idle(serve: Serve) -> None:
     assert client.answer().endswith(b"echo: nothing came")
 
 
+def test_clients_are_not_blamed_when_the_server_was_held_up(serve: Serve) -> None:
+    server = serve(limits=Limits(body_stall_seconds=SOON))
+    client = server.connect()
+    client.send(head(b"Content-Length: 10\r\n") + b"first")
+    eventually(lambda: server.server.service.unfinished_bytes == 5)
+    server.loop.call_soon_threadsafe(time.sleep, 4 * SOON)
+    client.send(b" last")
+    assert client.answer().endswith(b"echo: first last")
+
+
 # Numbers
 
 

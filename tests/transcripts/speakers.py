@@ -7,7 +7,10 @@ from typing import Any
 
 from penstock.dialects.emodb import Emodb
 from penstock.dialects.http import Dialect
+from penstock.dialects.lmstfy import Lmstfy
+from penstock.dialects.mqcore import MqCore
 from penstock.dialects.mqs import Mqs
+from penstock.dialects.native import Native
 
 Setting = str | int | float | bool
 
@@ -15,8 +18,18 @@ Setting = str | int | float | bool
 _BY_FOLDER: dict[str, Callable[..., Sequence[Any]]] = {
     # Other dialects may publish what is not JSON.
     "emodb": lambda **settings: [Emodb(**settings), Mqs()],
+    "lmstfy": lambda **settings: [Lmstfy(**settings), Mqs()],
+    "mqcore": lambda **settings: _all_on_one_port(**settings),
     "mqs": lambda **settings: [Mqs(**settings)],
 }
+
+
+def _all_on_one_port(**settings: Setting) -> Sequence[Any]:
+    """MQ-Core beside everybody else: what it may name there depends on them."""
+    others: list[Any] = [Mqs(), Emodb(), Lmstfy(), Native()]
+    reserved: frozenset[str] = frozenset().union(*(other.roots for other in others))
+    mqcore: Callable[..., Any] = MqCore
+    return [*others, mqcore(reserved=reserved, **settings)]
 
 
 def speakers(folder: str, settings: dict[str, Setting]) -> Sequence[Dialect]:

@@ -77,7 +77,7 @@ def _lot(ids: Ids, now_ms: int) -> int:
 def _clear_unfit(view: View, queue: Queue, command: Claim, now_ms: int) -> tuple[Outcome, list[Event]]:
     """Take what must not be delivered out of the line, and look again."""
     landings = Landings(view)
-    line = view.listed(queue, Phase.READY, max(SLICE, command.limit))
+    line = view.listed(queue, Phase.READY, max(SLICE, command.limit, command.among))
     unfit = [message for message in line if not is_fit_to_deliver(message, ends_at_ms(message), now_ms)]
     return Unfinished(command), [instead_of_delivery(view, landings, message, now_ms) for message in unfit]
 

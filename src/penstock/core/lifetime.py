@@ -27,9 +27,12 @@ def expiry_of(message: Message, now_ms: int) -> MessageExpired | None:
     return MessageExpired(message.queue.number, message.id, message.attempt, reason)
 
 
-def end_of_claim(view: View, landings: Landings, message: Message, now_ms: int) -> Event:
-    """What becomes of a message whose consumer did not answer in time."""
-    expiry = expiry_of(message, now_ms)
+def end_of_claim(view: View, landings: Landings, message: Message) -> Event:
+    """What becomes of a message whose consumer did not answer in time.
+
+    It is judged at the moment at which the claim ended, however late anybody comes to look.
+    """
+    expiry = expiry_of(message, message.at_ms)
     if expiry is not None:
         return expiry
     queue = message.queue

@@ -107,7 +107,7 @@ def tend(view: View, queue: Queue, now_ms: int) -> list[Event]:
     for message in view.listed(queue, Phase.CLAIMED, SLICE):
         if message.at_ms > now_ms:
             break
-        events.append(end_of_claim(view, landings, message, now_ms))
+        events.append(end_of_claim(view, landings, message))
     return events
 
 

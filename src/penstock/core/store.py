@@ -40,7 +40,7 @@ class Store(View, Protocol):
         ...
 
     def due_queues(self, now_ms: int) -> Sequence[Queue]:
-        """The queues in which something is due to expire, become ready or be buried."""
+        """The queues in which something is due to expire, become ready or be buried, by number."""
         ...
 
     def next_due_ms(self) -> int | None:
@@ -52,7 +52,7 @@ class Store(View, Protocol):
         ...
 
     def deleted_queues(self) -> Sequence[Queue]:
-        """The deleted queues that still have messages."""
+        """The deleted queues that still have messages, by number."""
         ...
 
     def last_moment_ms(self) -> int:

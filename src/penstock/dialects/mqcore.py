@@ -5,7 +5,8 @@
     DELETE /Q    delete        DELETE /Q/messages/ID    delete
 
 Everything a program needs is in the status and in X-Message-Id; a body is a message, or a sentence for a
-person. Whatever is none of these six requests is 404 without one, HEAD of messages too: looking hides nothing.
+person. Whatever is none of these six requests is 404 without one. HEAD looks at a queue, but not at its
+messages: it would hide the one it saw.
 """
 
 from __future__ import annotations

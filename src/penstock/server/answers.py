@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from penstock.server.encode import CONTINUE
 from penstock.server.exchange import Exchange
@@ -45,10 +45,6 @@ class AnswerLine:
 
     def ends_with(self, exchange: Exchange) -> bool:
         return self.is_ending and self.exchanges[-1] is exchange
-
-    def waiting(self) -> Iterator[Exchange]:
-        """Exchanges that the engine still has."""
-        return (exchange for exchange in self.exchanges if exchange.command is not None)
 
     def deliver(self, exchange: Exchange, data: bytes) -> bool:
         """Give an answer as soon as it is its turn. False: nobody is there to take it."""
@@ -114,3 +110,5 @@ class AnswerLine:
         if self._transport.can_write_eof():
             self._transport.write_eof()
         self.lingers_since = self.service.coarse_now
+        if self.on_room is not None:
+            self.on_room()

@@ -83,6 +83,11 @@ class Exchange(msgspec.Struct, eq=False):
             return self.crash(f"writing {self.dialect.name}", error)
         return self.respond(response)
 
+    def respond(self, response: Response) -> bool:
+        if response.status >= 500:
+            self.line.service.log.failed(self.request.request_id, response.status, self.dialect.name)
+        return self._give(response)
+
     def refuse(self, problem: Problem, detail: str) -> bool:
         return self.respond(self._in_words(problem, detail))
 
@@ -92,22 +97,14 @@ class Exchange(msgspec.Struct, eq=False):
         self.keeps_open = False
         self.lingers = True
         if refusal.problem is None:
-            self.respond(plain(refusal.status, refusal.detail))
+            self._give(plain(refusal.status, refusal.detail))
         else:
-            self.refuse(refusal.problem, refusal.detail)
+            self._give(self._in_words(refusal.problem, refusal.detail))
 
-    def respond(self, response: Response) -> bool:
-        line = self.line
-        service = line.service
-        if response.status >= 500:
-            service.log.failed(self.request.request_id, response.status, self.dialect.name)
-        is_plain = self.keeps_open and not self.is_http_1_0 and not line.is_ending
-        connection = b"" if is_plain else self.connection_header()
-        try:
-            data = service.encoder.encode(response, self.request.request_id, connection, is_head=self.is_head)
-        except Exception as error:  # noqa: BLE001 - a response that is none is a fault of its dialect
-            return self.crash(f"encoding {self.dialect.name}", error)
-        return line.deliver(self, data)
+    def crash(self, doing: str, error: BaseException) -> bool:
+        """Answer for a fault of our own."""
+        self.line.service.log.crashed(self.request.request_id, doing, error)
+        return self._give(self._in_words(Problem.INTERNAL, _FAILED))
 
     def connection_header(self) -> bytes:
         """Decide what becomes of the connection after this answer, and how the client is told."""
@@ -116,9 +113,17 @@ class Exchange(msgspec.Struct, eq=False):
             return CLOSE
         return KEEP_ALIVE if self.is_http_1_0 else b""
 
-    def crash(self, doing: str, error: BaseException) -> bool:
-        self.line.service.log.crashed(self.request.request_id, doing, error)
-        return self.refuse(Problem.INTERNAL, _FAILED)
+    def _give(self, response: Response) -> bool:
+        line, request_id = self.line, self.request.request_id
+        encoder = line.service.encoder
+        is_plain = self.keeps_open and not self.is_http_1_0 and not line.is_ending
+        connection = b"" if is_plain else self.connection_header()
+        try:
+            data = encoder.encode(response, request_id, connection, is_head=self.is_head)
+        except Exception as error:  # noqa: BLE001 - no response at all: a fault of its dialect
+            line.service.log.crashed(request_id, f"encoding {self.dialect.name}", error)
+            data = encoder.encode(plain(500, _FAILED), request_id, connection, is_head=self.is_head)
+        return line.deliver(self, data)
 
     def _in_words(self, problem: Problem, detail: str) -> Response:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from penstock.dialects.http import Problem
+from penstock.server.limits import Limits
 from penstock.server.refusals import Refusal
 
 
@@ -19,6 +20,14 @@ def split_target(url: bytes) -> tuple[str, str]:
 
 def header_bytes(name: bytes, value: bytes) -> int:
     return len(name) + len(value) + len(": \r\n")
+
+
+def url_too_long(limits: Limits) -> Refusal:
+    return Refusal(414, f"the target is longer than {limits.url_bytes_max} bytes")
+
+
+def headers_too_long(limits: Limits) -> Refusal:
+    return Refusal(431, f"the headers are longer than {limits.header_bytes_max} bytes")
 
 
 def check_coding(coding: bytes, *, is_http_1_0: bool) -> None:

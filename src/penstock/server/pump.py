@@ -95,6 +95,7 @@ class Pump:
             if self._is_ending_waits:
                 self._engine.end_waits()
         except Exception as error:  # noqa: BLE001 - whatever it is, what the engine holds is now in doubt
+            self._is_run_planned = True  # for ever: there must be no other run
             self._on_fault(error)
             return
         self._plan_next()

@@ -14,7 +14,14 @@ from httptools import HttpParserCallbackError, HttpParserError, HttpParserUpgrad
 from penstock.dialects.http import BodyRule, Problem, Request
 from penstock.server.answers import AnswerLine
 from penstock.server.exchange import Exchange
-from penstock.server.heads import check_coding, header_bytes, split_target, without_upgrade
+from penstock.server.heads import (
+    check_coding,
+    header_bytes,
+    headers_too_long,
+    split_target,
+    url_too_long,
+    without_upgrade,
+)
 from penstock.server.refusals import Refusal
 from penstock.server.request_ids import client_request_id
 from penstock.server.routing import Router
@@ -25,7 +32,6 @@ PIECE_BYTES_MAX = 16 * 1024
 
 # HEAD is GET to a dialect, so that it does whatever a GET does, the claim of a message included.
 _METHODS = {name.encode(): name for name in ("GET", "POST", "PUT", "DELETE")} | {b"HEAD": "GET"}
-
 
 _ONCE_ONLY = frozenset({b"host", b"content-length", b"transfer-encoding", b"expect"})
 
@@ -141,7 +147,7 @@ class RequestReader:
         headers = self._headers
         method = parser.get_method()
         given_id = headers.get(b"x-request-id")
-        request_id = (given_id and client_request_id(given_id)) or self._service.request_ids.next()
+        request_id = (client_request_id(given_id) if given_id else None) or self._service.request_ids.next()
         request = Request(_METHODS.get(method) or method.decode(), path, query, headers, b"", request_id)
         exchange = Exchange(self._line, self._router.route(path), request, parser.should_keep_alive())
         self._line.exchanges.append(exchange)
@@ -201,9 +207,9 @@ class RequestReader:
     def _check_head(self) -> None:
         limits = self._limits
         if len(self._url) > limits.url_bytes_max:
-            raise Refusal(414, f"the target is longer than {limits.url_bytes_max} bytes")
+            raise url_too_long(limits)
         if self._repeated_bytes + sum(starmap(header_bytes, self._headers.items())) > limits.header_bytes_max:
-            raise Refusal(431, f"the headers are longer than {limits.header_bytes_max} bytes")
+            raise headers_too_long(limits)
 
     def _check_version(self, exchange: Exchange) -> None:
         # Only asked where it can matter, for it is slow to ask: a connection that is kept without a word
@@ -219,9 +225,8 @@ class RequestReader:
     def _check_unfinished(self) -> None:
         limits = self._limits
         if self._framing_bytes > limits.header_bytes_max + PIECE_BYTES_MAX:
-            if len(self._url) > limits.url_bytes_max:
-                raise Refusal(414, f"the target is longer than {limits.url_bytes_max} bytes")
-            raise Refusal(431, f"the headers are longer than {limits.header_bytes_max} bytes")
+            is_url = len(self._url) > limits.url_bytes_max
+            raise url_too_long(limits) if is_url else headers_too_long(limits)
         self._service.unfinished_bytes += len(self._body) - self._held_bytes
         self._held_bytes = len(self._body)
         if self._service.unfinished_bytes > limits.unfinished_bytes_max:
@@ -277,6 +282,7 @@ class RequestReader:
             self._parser = HttpRequestParser(self)
             self._url = b""
             self._headers = {}
+            self._repeated_bytes = 0
             data = self._upgrade_head + rest
             try:
                 self._parser.feed_data(data)

@@ -91,11 +91,14 @@ class Service:
     def _sweep(self) -> None:
         interval = self.limits.sweep_seconds
         now = self.loop.time()
+        # A loop that was held up (by a slow disk, say) has not read yet what clients sent meanwhile.
+        was_held_up = now > self.coarse_now + interval
         # What begins before the next sweep is dated at that sweep, so that no limit is ever cut short.
         self.coarse_now = now + interval
         self.encoder.set_date_now()
-        for connection in [*self.connections, *self.turned_away]:
-            connection.check_time(now)
+        if not was_held_up:
+            for connection in [*self.connections, *self.turned_away]:
+                connection.check_time(now)
         self._sweep_timer = self.loop.call_later(interval, self._sweep)
 
     def _fail(self, error: Exception) -> None:

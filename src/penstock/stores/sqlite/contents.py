@@ -24,7 +24,6 @@ from penstock.stores.sqlite.window import ENTRIES_FILLED, Entry
 CONTENT_KEPT_BYTES_MAX = 32 * 1024 * 1024  # bodies at hand of messages next in line, all queues together
 CONTENT_READ_AHEAD_BYTES_MAX = 16 * 1024  # larger bodies are read when they are handed out
 
-EXPIRING = (Phase.READY, Phase.DELAYED, Phase.COPY)
 _COLUMNS = """
     m.sequence, m.id, m.phase, m.at_ms, m.size, m.expires_at_ms, m.tries, m.tries_used, m.attempt, m.match_key
 """
@@ -44,15 +43,19 @@ _BY_SEQUENCE = f"""
 """
 _OLDEST = f"""
     SELECT {_COLUMNS} FROM messages m
-    WHERE m.queue = ? AND m.sequence >= ? AND m.phase <> 3 ORDER BY m.sequence LIMIT ?
+    WHERE m.queue = ? AND m.sequence >= ? AND m.phase <> 3 ORDER BY m.sequence LIMIT 1
 """
 # Claimed messages still look ready in their own row.
+_UNCLAIMED = "NOT EXISTS (SELECT 1 FROM claims c WHERE c.queue = m.queue AND c.sequence = m.sequence)"
+_OLDEST_EXPIRING = f"""
+    SELECT {_COLUMNS} FROM messages m
+    WHERE m.queue = ? AND m.sequence >= ? AND m.phase <> 3 AND {_UNCLAIMED} ORDER BY m.sequence LIMIT ?
+"""
 _IN_ORDER = f"""
     SELECT {_COLUMNS}, CASE WHEN m.size <= ? THEN j.body END, j.content_type, j.detail
     FROM messages m JOIN journal j ON j.sequence = m.sequence
     WHERE m.queue = ? AND m.sequence >= ? AND m.phase = 0 AND m.at_ms IS NULL
-    AND NOT EXISTS (SELECT 1 FROM claims c WHERE c.queue = m.queue AND c.sequence = m.sequence)
-    ORDER BY m.sequence LIMIT ?
+    AND {_UNCLAIMED} ORDER BY m.sequence LIMIT ?
 """
 _RUN = f"""
     SELECT p.at_ms, {_COLUMNS}
@@ -138,13 +141,22 @@ class Contents:
             window.fill(entries, is_whole=len(entries) < wanted)
         return window.entries
 
-    def oldest(self, shelf: Shelf, limit: int) -> list[Message]:
-        """The first messages by sequence that are not dead."""
+    def oldest(self, shelf: Shelf) -> Message | None:
+        """The first message by sequence that is not dead."""
         self.write()
-        rows = self._reader.execute(_OLDEST, (shelf.queue.number, shelf.oldest_hint, limit)).fetchall()
-        found = self._living(rows, shelf.queue)
-        shelf.oldest_hint = found[0].sequence if found else self.last_sequence
-        return found
+        row = self._reader.execute(_OLDEST, (shelf.queue.number, shelf.oldest_hint)).fetchone()
+        if row is None:
+            shelf.oldest_hint = self.last_sequence
+            return None
+        oldest = self._living([row], shelf.queue)[0]
+        shelf.oldest_hint = oldest.sequence
+        return oldest
+
+    def oldest_expiring(self, shelf: Shelf, limit: int) -> list[Message]:
+        """The first messages by sequence that are neither dead nor claimed."""
+        self.write()
+        rows = self._reader.execute(_OLDEST_EXPIRING, (shelf.queue.number, shelf.oldest_hint, limit))
+        return [_message_from(row, shelf.queue) for row in rows]
 
     def by_sequence(self, queue: Queue, after: int, last: int, limit: int) -> list[Message]:
         """A range of a queue's messages."""
@@ -288,16 +300,11 @@ class Contents:
         for run in (Phase.DELAYED, EXPIRY):
             entries = self.first(shelf, run, 1)
             moments.append(entries[0][0] if entries else None)
-        if shelf.queue.settings.retention_ms is not None:
-            moments.append(self._first_retention_end_ms(shelf, shelf.queue.settings.retention_ms))
+        retention_ms = shelf.queue.settings.retention_ms
+        if retention_ms is not None:
+            oldest = self.oldest_expiring(shelf, 1)
+            moments.append(oldest[0].published_at_ms + retention_ms if oldest else None)
         return min((moment for moment in moments if moment is not None), default=None)
-
-    def _first_retention_end_ms(self, shelf: Shelf, retention_ms: int) -> int | None:
-        # Claimed ones are left to the end of their claim. If all that are seen here are claimed, the end of
-        # the first of those claims is when this queue is looked at again.
-        limit = min(1 + shelf.tally[Phase.CLAIMED], ENTRIES_FILLED)
-        oldest = next((m for m in self.oldest(shelf, limit) if m.phase in EXPIRING), None)
-        return None if oldest is None else oldest.published_at_ms + retention_ms
 
 
 def _message_from(columns: Sequence[Any], queue: Queue) -> Message:

@@ -22,7 +22,7 @@ from penstock.core.ids import MessageId
 from penstock.core.model import Content, Counts, Message, MoveState, Phase, Queue, QueueName, Settings
 from penstock.journal.records import SIZE, to_columns
 from penstock.stores.sqlite.checking import check_file
-from penstock.stores.sqlite.contents import EXPIRING, Contents
+from penstock.stores.sqlite.contents import Contents
 from penstock.stores.sqlite.file import DataFile
 from penstock.stores.sqlite.reader import SqliteJournalReader
 from penstock.stores.sqlite.shelf import EXPIRY, IN_ORDER, Shelf
@@ -42,6 +42,8 @@ _QUEUES = """
     FROM queues ORDER BY number
 """
 _ADD_QUEUE = "INSERT INTO queues (number, namespace, name, settings, created_at_ms) VALUES (?, ?, ?, ?, ?)"
+# The last event that speaks of a deleted queue: until that is forgotten, the journal needs its name.
+_SET_DELETED = "UPDATE queues SET deleted_sequence = ? WHERE number = ?"
 _FORGET_OLD_KEYS = """
     DELETE FROM keys WHERE queue = ? AND sequence <= (
         SELECT sequence FROM keys WHERE queue = ? ORDER BY sequence DESC LIMIT 1 OFFSET ?)
@@ -115,8 +117,8 @@ class SqliteStore:
         return self._shelves[queue.number].counts()
 
     def oldest_published_at_ms(self, queue: Queue) -> int | None:
-        oldest = self._contents.oldest(self._shelves[queue.number], 1)
-        return oldest[0].published_at_ms if oldest else None
+        oldest = self._contents.oldest(self._shelves[queue.number])
+        return None if oldest is None else oldest.published_at_ms
 
     def message(self, message_id: MessageId) -> Message | None:
         message = self._contents.look_up(message_id)
@@ -146,11 +148,10 @@ class SqliteStore:
         found = {entry[1]: entry[2] for entry in own if entry[0] <= now_ms}
         retention_ms = queue.settings.retention_ms
         if retention_ms is not None and len(found) < limit:
-            for message in self._contents.oldest(shelf, limit):
+            for message in self._contents.oldest_expiring(shelf, limit):
                 if message.published_at_ms + retention_ms > now_ms:
                     break
-                if message.phase in EXPIRING:
-                    found.setdefault(message.sequence, message)
+                found.setdefault(message.sequence, message)
         return list(found.values())
 
     def twin(self, queue: Queue, match_key: bytes) -> MessageId | None:
@@ -200,7 +201,7 @@ class SqliteStore:
                 agenda.look_again(shelf)
             elif moment is not None:
                 agenda.look_by(shelf, moment)
-        return due
+        return sorted(due, key=lambda queue: queue.number)
 
     def next_due_ms(self) -> int | None:
         self._arrange_looks()
@@ -217,7 +218,7 @@ class SqliteStore:
         return [move for move in self._moves.values() if move.status == "IN_PROGRESS"] if self._moves else ()
 
     def deleted_queues(self) -> Sequence[Queue]:
-        return [shelf.queue for shelf in self._deleted.values()] if self._deleted else ()
+        return [self._deleted[number].queue for number in sorted(self._deleted)] if self._deleted else ()
 
     def last_moment_ms(self) -> int:
         return self._last_moment_ms
@@ -278,6 +279,7 @@ class SqliteStore:
             ledger.spent_bodies.append((message.sequence,))
         if shelf.is_deleted and shelf.is_empty:
             del self._deleted[number], self._shelves[number]
+            self._file.begin().execute(_SET_DELETED, (self._sequence, number))
 
     def _change(self, event: LastingEvent, now_ms: int) -> None:
         shelf = self._shelves[event.queue]
@@ -310,7 +312,7 @@ class SqliteStore:
                 execute("UPDATE queues SET settings = ? WHERE number = ?", (_as_json(event.settings), number))
             case ev.QueueDeleted():
                 self._delete_queue(number)
-                execute("UPDATE queues SET deleted_sequence = ? WHERE number = ?", (self._sequence, number))
+                execute(_SET_DELETED, (self._sequence, number))
                 execute("DELETE FROM keys WHERE queue = ?", (number,))
             case ev.KeyRemembered():
                 row = (number, event.key, self._sequence, b"".join(event.ids))
