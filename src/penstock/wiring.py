@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from penstock.core.store import JournalReader, Store
 from penstock.dialects.emodb import Emodb
 from penstock.dialects.http import Dialect, JournalQuery
 from penstock.dialects.lmstfy import Lmstfy
+from penstock.dialects.mqcore import MqCore
 from penstock.dialects.mqs import Mqs
 from penstock.dialects.native import Native
 from penstock.engine.engine import Engine
@@ -40,8 +41,14 @@ def dialects(config: Config) -> dict[str, Dialect]:
         Emodb(config.emodb.message_bytes_max, body_bytes_max),
         Lmstfy(config.lmstfy.max_body, body_bytes_max),
         Native(),
+        _mqcore(config),
     ]
     return {dialect.name: dialect for dialect in spoken}
+
+
+def _mqcore(config: Config, reserved: frozenset[str] = frozenset()) -> MqCore:
+    mqcore = config.mqcore
+    return MqCore(mqcore.delay, mqcore.peers, mqcore.unknown_queue, config.limits.body_bytes_max, reserved)
 
 
 def open_store(config: Config) -> tuple[Store, str]:
@@ -81,24 +88,26 @@ def listeners(config: Config, spoken: dict[str, Dialect]) -> list[Listener]:
     """Who answers at which address."""
     tls = _tls(config.tls)
     found: list[Listener] = []
+    # On a shared port MQ-Core gets what is left: it has to know which names are not.
+    reserved = frozenset[str]().union(*(dialect.roots or () for dialect in spoken.values()))
+    shared = [*(d for d in spoken.values() if d.roots is not None), _mqcore(config, reserved)]
     for listener in config.listeners():
-        router = Router(_dialects_at(listener, spoken), fallback=spoken["native"])
+        at_this_address = shared if listener.dialect is None else [_dialect_called(listener.dialect, spoken)]
+        router = Router(at_this_address, fallback=spoken["native"])
         found.append(Listener(listener.host, listener.port, router, tls))
     return found
 
 
-def _dialects_at(listener: settings.Listener, spoken: dict[str, Dialect]) -> Sequence[Dialect]:
-    if listener.dialect is None:
-        return list(spoken.values())
-    if listener.dialect not in spoken:
+def _dialect_called(name: str, spoken: dict[str, Dialect]) -> Dialect:
+    if name not in spoken:
         raise ConfigError(
-            f"there is no dialect {listener.dialect!r}",
-            hint=_did_you_mean(listener.dialect, spoken) or f"Dialects: {', '.join(spoken)}.",
+            f"there is no dialect {name!r}",
+            hint=_did_you_mean(name, spoken) or f"Dialects: {', '.join(spoken)}.",
         )
-    return [spoken[listener.dialect]]
+    return spoken[name]
 
 
-def _did_you_mean(word: str, known: Sequence[str] | dict[str, Dialect]) -> str:
+def _did_you_mean(word: str, known: Collection[str]) -> str:
     close = get_close_matches(word, known, n=1)
     return f"Did you mean {close[0]!r}?" if close else ""
 

@@ -10,6 +10,7 @@ file open is told so once, by the next sync of theirs; the one after that succee
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -23,7 +24,7 @@ class SafeFile:
     """What of one file is safe, and what was done to it since its last sync."""
 
     def __init__(self) -> None:
-        self.data = b""
+        self.data = bytearray()
         self.failed_syncs = 0
         self._unsynced: list[tuple[int, bytes | None]] = []  # None: cut off at that offset
 
@@ -31,15 +32,13 @@ class SafeFile:
         self._unsynced.append((offset, data))
 
     def sync(self) -> None:
-        changed = bytearray(self.data)
         for offset, data in self._unsynced:
-            changed.extend(bytes(max(0, offset - len(changed))))
+            self.data.extend(bytes(max(0, offset - len(self.data))))
             if data is None:
-                del changed[offset:]
+                del self.data[offset:]
             else:
-                changed[offset : offset + len(data)] = data
+                self.data[offset : offset + len(data)] = data
         self._unsynced.clear()
-        self.data = bytes(changed)  # in one go, for others may look at it
 
     def fail_sync(self) -> None:
         self._unsynced.clear()
@@ -51,6 +50,7 @@ class FaultyDisk(apsw.VFS):
 
     def __init__(self, fails_at: int | None = None) -> None:
         super().__init__("faulty", BASE, makedefault=True)
+        self.lock = threading.Lock()  # the store writes from two threads
         self.operations = 0
         self.fails_at = fails_at
         self.failed_at = ""  # what failed, once it has
@@ -73,9 +73,10 @@ class FaultyDisk(apsw.VFS):
 
     def xDelete(self, filename: str, syncdir: bool) -> None:  # noqa: FBT001, N802 - as SQLite calls it
         short_name = Path(filename).name
-        self.count(f"removing {short_name}")
-        super().xDelete(filename, syncdir)
-        self._safe.pop(short_name, None)
+        with self.lock:
+            self.count(f"removing {short_name}")
+            super().xDelete(filename, syncdir)
+            self._safe.pop(short_name, None)
 
     def count(self, operation: str) -> None:
         """One more operation, unless it is the one that fails."""
@@ -92,8 +93,9 @@ class FaultyDisk(apsw.VFS):
     def leave_after_power_cut(self, directory: Path) -> None:
         """Write down the files as they would be found."""
         directory.mkdir()
-        for name, safe in self._safe.items():
-            (directory / name).write_bytes(safe.data)
+        with self.lock:
+            for name, safe in self._safe.items():
+                (directory / name).write_bytes(safe.data)
 
 
 class FaultyFile(apsw.VFSFile):
@@ -109,22 +111,25 @@ class FaultyFile(apsw.VFSFile):
         self._name = Path(str(name.filename() if isinstance(name, apsw.URIFilename) else name)).name
 
     def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802
-        self._disk.count(f"writing {self._name}")
-        super().xWrite(data, offset)
-        self._safe.note(offset, bytes(data))
+        with self._disk.lock:
+            self._disk.count(f"writing {self._name}")
+            super().xWrite(data, offset)
+            self._safe.note(offset, bytes(data))
 
     def xTruncate(self, newsize: int) -> None:  # noqa: N802
-        self._disk.count(f"truncating {self._name}")
-        super().xTruncate(newsize)
-        self._safe.note(newsize, None)
+        with self._disk.lock:
+            self._disk.count(f"truncating {self._name}")
+            super().xTruncate(newsize)
+            self._safe.note(newsize, None)
 
     def xSync(self, flags: int) -> None:  # noqa: N802
-        try:
-            self._disk.count(f"syncing {self._name}")
-        except apsw.IOError:
-            self._safe.fail_sync()
-        if self._told_of_failed_syncs < self._safe.failed_syncs:
-            self._told_of_failed_syncs = self._safe.failed_syncs
-            raise apsw.IOError(f"syncing {self._name} fails, and what was written before it is lost")
-        super().xSync(flags)
-        self._safe.sync()
+        with self._disk.lock:
+            try:
+                self._disk.count(f"syncing {self._name}")
+            except apsw.IOError:
+                self._safe.fail_sync()
+            if self._told_of_failed_syncs < self._safe.failed_syncs:
+                self._told_of_failed_syncs = self._safe.failed_syncs
+                raise apsw.IOError(f"syncing {self._name} fails, and what was written before it is lost")
+            super().xSync(flags)
+            self._safe.sync()

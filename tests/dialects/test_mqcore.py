@@ -114,6 +114,11 @@ def test_only_the_body_of_a_message_is_kept() -> None:
         assert mqcore.body_rule(request(method, "/jobs")) == BodyRule(0, cuts=True)
 
 
+def test_headers_of_nothing_are_as_good_as_none() -> None:
+    asked = Request("POST", "/jobs/messages", "", {b"content-type": b"", b"content-encoding": b""}, b"x")
+    assert MqCore().read(asked) == MqCore().read(request("POST", "/jobs/messages", b"x"))
+
+
 # Any bytes
 
 paths = st.lists(

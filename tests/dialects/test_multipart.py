@@ -57,6 +57,16 @@ def test_the_last_of_repeated_headers_counts() -> None:
     assert parts == [Part({b"a": b"2"}, b"", 0)]
 
 
+def test_a_part_may_end_with_its_headers() -> None:
+    parts = split(b"multipart/mixed; boundary=b", b"--b\r\nA: 1\r\n\r\n--b\r\n\r\n--b--", 2, 4)
+    assert parts == [Part({b"a": b"1"}, b"", 0), Part({}, b"", 0)]
+
+
+def test_a_quoted_boundary_is_read_without_its_escapes() -> None:
+    parts = split(rb'multipart/mixed; boundary="a\b"', b"--ab\r\n\r\n1\r\n--ab--", 1, 4)
+    assert parts == [Part({}, b"1", 1)]
+
+
 def test_an_escaped_quote_is_no_part_of_a_boundary() -> None:
     assert isinstance(
         split(rb'multipart/mixed; boundary="a\"b"', b'--a"b\r\n\r\n\r\n--a"b--', 1, 4), Malformed

@@ -36,18 +36,18 @@ NATIVE = EchoDialect("native", frozenset({"health"}))
     ],
 )
 def test_a_shared_port_is_divided_by_the_first_segment(path: str, owner: EchoDialect) -> None:
-    assert Router([API, REST, QUEUES], fallback=NATIVE).route(path) is owner
+    assert Router([API, REST, QUEUES], fallback=NATIVE).route("GET", path) is owner
 
 
 def test_what_belongs_to_nobody_goes_to_the_fallback() -> None:
     router = Router([API, QUEUES], fallback=NATIVE)
-    assert router.route("/other") is NATIVE
+    assert router.route("GET", "/other") is NATIVE
     assert router.fallback is NATIVE
 
 
 def test_a_dialect_alone_owns_the_whole_root() -> None:
     router = Router([API], fallback=NATIVE)
-    assert router.route("/other") is API
+    assert router.route("GET", "/other") is API
     assert router.fallback is API
 
 

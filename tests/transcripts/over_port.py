@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import select
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from http.client import HTTPConnection
 from pathlib import Path
@@ -15,15 +15,15 @@ from typing import Self, TypeVar
 import uvloop
 
 from penstock.core.commands import Command
-from penstock.dialects.http import Dialect, JournalQuery
+from penstock.dialects.http import Dialect
 from penstock.engine.asker import Asker
 from penstock.engine.engine import Engine
-from penstock.journal.formats import JournalPages
 from penstock.server.limits import Limits
 from penstock.server.listeners import Address, Listener
 from penstock.server.routing import Router
 from penstock.server.serve import Server
 from penstock.stores.sqlite import SqliteStore
+from penstock.wiring import JournalAnswers
 from tests.transcripts.player import Answer, Question
 from tests.transcripts.socketless import MovableClock, settle
 
@@ -40,17 +40,6 @@ class _CountingEngine(Engine):
     def submit(self, command: Command, asker: Asker) -> None:
         self.submitted += 1
         super().submit(command, asker)
-
-
-class _Journal:
-    """The journal's pages, asked in the server's words."""
-
-    def __init__(self, pages: JournalPages) -> None:
-        self.latest = pages.latest
-        self._stream = pages.stream
-
-    def stream(self, query: JournalQuery) -> tuple[str, Iterator[bytes]]:
-        return self._stream(query.after, query.limit, as_arrow=query.as_arrow)
 
 
 class OverPortStage:
@@ -116,7 +105,7 @@ class OverPortStage:
         store = SqliteStore.open(self._directory / "penstock.sqlite")
         self._loop = asyncio.get_running_loop()
         self._engine = _CountingEngine(store, self._clock)
-        self._server = Server(self._engine, _Journal(JournalPages(store.journal_reader())), Limits())
+        self._server = Server(self._engine, JournalAnswers(store.journal_reader()), Limits())
         addresses = await self._server.start([Listener("127.0.0.1", 0, self._router)])
         self._started.set_result(addresses[0])
         await self._server.wait_until_stopped()

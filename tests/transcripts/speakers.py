@@ -14,15 +14,6 @@ from penstock.dialects.native import Native
 
 Setting = str | int | float | bool
 
-# Settings are written in the transcripts, so their types are known only there.
-_BY_FOLDER: dict[str, Callable[..., Sequence[Any]]] = {
-    # Other dialects may publish what is not JSON.
-    "emodb": lambda **settings: [Emodb(**settings), Mqs()],
-    "lmstfy": lambda **settings: [Lmstfy(**settings), Mqs()],
-    "mqcore": lambda **settings: _all_on_one_port(**settings),
-    "mqs": lambda **settings: [Mqs(**settings)],
-}
-
 
 def _all_on_one_port(**settings: Setting) -> Sequence[Any]:
     """MQ-Core beside everybody else: what it may name there depends on them."""
@@ -30,6 +21,17 @@ def _all_on_one_port(**settings: Setting) -> Sequence[Any]:
     reserved: frozenset[str] = frozenset().union(*(other.roots for other in others))
     mqcore: Callable[..., Any] = MqCore
     return [*others, mqcore(reserved=reserved, **settings)]
+
+
+# Settings are written in the transcripts, so their types are known only there.
+_BY_FOLDER: dict[str, Callable[..., Sequence[Any]]] = {
+    # Other dialects may publish what is not JSON.
+    "emodb": lambda **settings: [Emodb(**settings), Mqs()],
+    "lmstfy": lambda **settings: [Lmstfy(**settings), Mqs()],
+    "mqcore": _all_on_one_port,
+    "mqs": lambda **settings: [Mqs(**settings)],
+    "native": lambda **settings: [Native(**settings), Mqs()],
+}
 
 
 def speakers(folder: str, settings: dict[str, Setting]) -> Sequence[Dialect]:

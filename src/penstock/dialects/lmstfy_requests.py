@@ -203,7 +203,7 @@ def _is_utf8(body: bytes) -> bool:
 class Wish(NamedTuple):
     """What the query of a consume says."""
 
-    count: int
+    jobs_max: int
     ttr_ms: int
     timeout_ms: int
 
@@ -237,7 +237,7 @@ def read_consume(namespace: str, queues: str, query: str) -> Command | Response:
     wish = _read_wish(query)
     if not isinstance(wish, Wish):
         return wish
-    limit = wish.count if len(names) == 1 else 1  # the document: it only works with a single queue
+    limit = wish.jobs_max if len(names) == 1 else 1  # the document: it only works with a single queue
     return Claim(tuple(names), limit, wish.ttr_ms, wish.timeout_ms, _EMPTY, dialect="lmstfy")
 
 

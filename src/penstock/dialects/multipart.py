@@ -108,8 +108,6 @@ def _next_line(body: bytes, at: int) -> int | None:
 
 
 def _read_part(body: bytes, start: int, end: int, part_bytes_max: int) -> Part | Malformed:
-    if end < start:
-        return Malformed("multipart: a part has no empty line after its headers")
     headers: dict[bytes, bytes] | Malformed = {}
     if body.startswith(b"\r\n", start):
         content_start = start + 2

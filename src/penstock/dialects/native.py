@@ -38,7 +38,8 @@ class Native:
     """Pages that no other dialect has."""
 
     name = "native"
-    roots: frozenset[str] | None = frozenset({"health", "journal"})
+    # Names of pages to come are taken already, so that nobody makes a queue that a later version would hide.
+    roots: frozenset[str] | None = frozenset({"console", "docs", "health", "journal", "metrics"})
 
     def body_rule(self, head: Request) -> BodyRule:  # noqa: ARG002 - no page takes a body
         """Nothing here reads a body."""

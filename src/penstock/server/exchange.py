@@ -42,7 +42,7 @@ class Exchange(msgspec.Struct, eq=False):
 
     line: AnswerLine
     dialect: Dialect
-    request: Request  # HEAD is shown to dialects as GET, see `is_head`
+    request: Request
     keeps_open: bool  # the client wants the connection for another request
     is_head: bool = False  # send the head of the answer only
     is_http_1_0: bool = False

@@ -30,8 +30,7 @@ from penstock.server.routing import Router
 # bring thousands of requests before the limit on outstanding ones is looked at.
 PIECE_BYTES_MAX = 16 * 1024
 
-# HEAD is GET to a dialect, so that it does whatever a GET does, the claim of a message included.
-_METHODS = {name.encode(): name for name in ("GET", "POST", "PUT", "DELETE")} | {b"HEAD": "GET"}
+_METHODS = {name.encode(): name for name in ("GET", "POST", "PUT", "DELETE", "HEAD")}
 
 _ONCE_ONLY = frozenset({b"host", b"content-length", b"transfer-encoding", b"expect"})
 
@@ -149,7 +148,8 @@ class RequestReader:
         given_id = headers.get(b"x-request-id")
         request_id = (client_request_id(given_id) if given_id else None) or self._service.request_ids.next()
         request = Request(_METHODS.get(method) or method.decode(), path, query, headers, b"", request_id)
-        exchange = Exchange(self._line, self._router.route(path), request, parser.should_keep_alive())
+        dialect = self._router.route(request.method, path)
+        exchange = Exchange(self._line, dialect, request, parser.should_keep_alive())
         self._line.exchanges.append(exchange)
         self.exchange = exchange
         self._url = b""

@@ -36,7 +36,9 @@ _FAULTS = {
         SELECT t.queue FROM twins t LEFT JOIN messages m ON m.queue = t.queue AND m.id = t.id
         WHERE m.queue IS NULL
     """,
-    "a place that no message has": f"SELECT queue, kind, at_ms, sequence FROM places EXCEPT SELECT * FROM ({_PLACES})",
+    "a place that no message has": f"""
+        SELECT queue, kind, at_ms, sequence FROM places EXCEPT SELECT * FROM ({_PLACES})
+    """,
     "a message without its place": f"{_PLACES} EXCEPT SELECT queue, kind, at_ms, sequence FROM places",
     "a forgotten event that is not a body": """
         SELECT sequence FROM journal, state WHERE sequence <= trimmed_to AND kind <> 1
