@@ -1,4 +1,4 @@
-"""What a crash left on the disk, looked at on a copy, so that the server itself has to recover from the crash."""
+"""What a crash left on the disk, looked at on a copy, so that the server has to recover from it by itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from penstock.core.ids import to_uuid
 from penstock.journal.formats import JournalPages
 from penstock.stores.sqlite import SqliteStore
-from tests.crash.clients import Journal, token_of
+from tests.crash.clients import Journal, label_of
 
 FILE = "penstock.sqlite"
 
@@ -21,7 +21,7 @@ FILE = "penstock.sqlite"
 class Aftermath:
     """What is kept."""
 
-    ids_by_token: dict[str, list[str]]
+    ids_by_label: dict[str, list[str]]
     count_by_queue: dict[str, int]
 
 
@@ -40,12 +40,12 @@ def examine(data: Path, seen: Journal) -> Aftermath:
 
 
 def _contents(store: SqliteStore) -> Aftermath:
-    ids_by_token: dict[str, list[str]] = defaultdict(list)
+    ids_by_label: dict[str, list[str]] = defaultdict(list)
     count_by_queue: Counter[str] = Counter()
     for message in store.all_messages():
-        ids_by_token[token_of(store.content(message).body)].append(to_uuid(message.id))
+        ids_by_label[label_of(store.content(message).body)].append(to_uuid(message.id))
         count_by_queue[message.queue.name.name] += 1
-    return Aftermath(dict(ids_by_token), dict(count_by_queue))
+    return Aftermath(dict(ids_by_label), dict(count_by_queue))
 
 
 def _compare_journal(store: SqliteStore, seen: Journal) -> None:

@@ -9,7 +9,7 @@ import json
 import random
 import threading
 from collections.abc import Callable, Mapping
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPConnection, HTTPException, HTTPMessage
 from itertools import count
 
 from tests.crash.history import History
@@ -41,7 +41,7 @@ class Clients:
         self.surprises: list[str] = []  # answers that nobody should get
         self._visibilities_s = visibilities_s
         self._random = random.Random(seed)
-        self._tokens = count()
+        self._labels = count()
         self._is_ending = threading.Event()
         self._threads: list[threading.Thread] = []
 
@@ -78,46 +78,47 @@ class Clients:
 
     def _publish(self, connection: HTTPConnection, chance: random.Random) -> None:
         queue = chance.choice(list(self._visibilities_s))
-        token = f"m{next(self._tokens)}"
+        label = f"m{next(self._labels)}"
         size = LARGE_BYTES if chance.random() < LARGE_SHARE else chance.randrange(SMALL_BYTES_MAX)
-        self.history.publish_tried(token, queue)
-        status, _, _ = exchange(connection, "POST", f"/messages/{queue}", f"{token} ".encode().ljust(size, b"."))
+        self.history.publish_tried(label, queue)
+        body = f"{label} ".encode().ljust(size, b".")
+        status, _, _ = exchange(connection, "POST", f"/messages/{queue}", body)
         if status == 201:
-            self.history.publish_promised(token)
+            self.history.publish_promised(label)
         else:
             self._wonder("publish", status)
 
     def _consume(self, connection: HTTPConnection, chance: random.Random) -> None:
         queue = chance.choice(list(self._visibilities_s))
-        token = self.receive(connection, queue, wait_s=int(chance.random() < WAITING_SHARE))
-        if token is not None and chance.random() > ABANDONED_SHARE:
-            self.delete(connection, token)
+        label = self.receive(connection, queue, wait_s=int(chance.random() < WAITING_SHARE))
+        if label is not None and chance.random() > ABANDONED_SHARE:
+            self.delete(connection, label)
 
     def receive(self, connection: HTTPConnection, queue: str, wait_s: int) -> str | None:
-        """The token of the next message; None if there is none."""
+        """The label of the next message; None if there is none."""
         asked_at = self.history.now()
         headers = {"X-MQS-MAX-WAIT-TIME": str(wait_s)}
         status, answer_headers, body = exchange(connection, "GET", f"/messages/{queue}", None, headers)
         if status != 200:
             self._wonder("receive", status, but_for=204)
             return None
-        token = token_of(body)
+        label = label_of(body)
         message_id = answer_headers["X-MQS-MESSAGE-ID"]
-        self.history.received(token, message_id, asked_at, self._visibilities_s[queue])
-        return token
+        self.history.received(label, message_id, asked_at, self._visibilities_s[queue])
+        return label
 
-    def delete(self, connection: HTTPConnection, token: str) -> None:
-        self.history.delete_tried(token)
-        message_id = self.history.lives[token].receives[-1].message_id
+    def delete(self, connection: HTTPConnection, label: str) -> None:
+        self.history.delete_tried(label)
+        message_id = self.history.lives[label].receives[-1].message_id
         status, _, _ = exchange(connection, "DELETE", f"/messages/{message_id}")
         if status == 204:
-            self.history.delete_promised(token)
+            self.history.delete_promised(label)
         elif status == 404:
-            self.history.delete_missed(token)
+            self.history.delete_missed(label)
         else:
             self._wonder("delete", status)
 
-    def _read_journal(self, connection: HTTPConnection, _: random.Random) -> None:
+    def _read_journal(self, connection: HTTPConnection, chance: random.Random) -> None:  # noqa: ARG002
         lines = self.journal.lines
         headers = {"Accept": "application/x-ndjson"}
         status, _, body = exchange(connection, "GET", f"/journal?after={len(lines)}", None, headers)
@@ -133,7 +134,7 @@ class Clients:
             self.surprises.append(f"{what} was answered {status}")
 
 
-def token_of(body: bytes) -> str:
+def label_of(body: bytes) -> str:
     return body.split(b" ", 1)[0].decode()
 
 
@@ -143,7 +144,7 @@ def exchange(
     target: str,
     body: bytes | None = None,
     headers: Mapping[str, str] | None = None,
-) -> tuple[int, Mapping[str, str], bytes]:
+) -> tuple[int, HTTPMessage, bytes]:
     """One request and its answer: status, headers, body."""
     connection.request(method, target, body, dict(headers or {}))
     response = connection.getresponse()

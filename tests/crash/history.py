@@ -1,9 +1,9 @@
 """What clients saw of a queue through crashes, and what a queue that keeps its promises cannot have shown.
 
-Every message is published once, with a body that no other has: its token. Clients note a request before they
-send it and its answer when they have it. A request without an answer (the server was killed under it) may have
-had its effect or not; every other answer is a promise. `faults` holds the promises against each other, and
-against what is kept. A crash excuses nothing: also a claim that was answered outlives it.
+Every message is published once, with a label in its body that no other has. Clients note a request before
+they send it and its answer when they have it. A request without an answer (the server was killed under it) may
+have had its effect or not; every other answer is a promise. `faults` holds the promises against each other,
+and against what is kept. A crash excuses nothing: also a claim that was answered outlives it.
 
 All times are seconds of one monotonic clock, the clients'.
 """
@@ -51,35 +51,35 @@ class History:
         self.crashes = 0
         self._lock = threading.Lock()
 
-    def publish_tried(self, token: str, queue: str) -> None:
+    def publish_tried(self, label: str, queue: str) -> None:
         with self._lock:
-            assert token not in self.lives, "a token is published once"
-            self.lives[token] = Life(queue)
+            assert label not in self.lives, "a label is published once"
+            self.lives[label] = Life(queue)
 
-    def publish_promised(self, token: str) -> None:
+    def publish_promised(self, label: str) -> None:
         with self._lock:
-            self.lives[token].publish_was_promised = True
+            self.lives[label].publish_was_promised = True
 
-    def received(self, token: str, message_id: str, asked_at: float, visibility_s: float) -> None:
+    def received(self, label: str, message_id: str, asked_at: float, visibility_s: float) -> None:
         with self._lock:
-            if token in self.lives:
+            if label in self.lives:
                 receive = Receive(message_id, asked_at, self.now(), visibility_s)
-                self.lives[token].receives.append(receive)
+                self.lives[label].receives.append(receive)
             else:
-                self.strangers.append(token)
+                self.strangers.append(label)
 
-    def delete_tried(self, token: str) -> None:
+    def delete_tried(self, label: str) -> None:
         with self._lock:
-            self.lives[token].deletes_tried += 1
+            self.lives[label].deletes_tried += 1
 
-    def delete_promised(self, token: str) -> None:
+    def delete_promised(self, label: str) -> None:
         with self._lock:
-            life = self.lives[token]
+            life = self.lives[label]
             life.deleted_at = min(life.deleted_at or self.now(), self.now())
 
-    def delete_missed(self, token: str) -> None:
+    def delete_missed(self, label: str) -> None:
         with self._lock:
-            self.lives[token].deletes_missed += 1
+            self.lives[label].deletes_missed += 1
 
     def counts(self) -> str:
         """How much there is to judge, in a line."""
@@ -94,17 +94,17 @@ class History:
 
 
 def faults(history: History, kept: dict[str, list[str]]) -> list[str]:
-    """Every broken promise, given the tokens that are kept now, each with the ids it is kept under."""
-    found = [f"{token}: received, and never sent" for token in history.strangers]
-    found += [f"{token}: kept, and never sent" for token in kept if token not in history.lives]
-    for token, life in history.lives.items():
-        kept_ids = kept.get(token, [])
+    """Every broken promise, given the labels that are kept now, each with the ids it is kept under."""
+    found = [f"{label}: received, and never sent" for label in history.strangers]
+    found += [f"{label}: kept, and never sent" for label in kept if label not in history.lives]
+    for label, life in history.lives.items():
+        kept_ids = kept.get(label, [])
         ids = {*kept_ids, *(receive.message_id for receive in life.receives)}
         if len(ids) > 1 or len(kept_ids) > 1:
-            found.append(f"{token}: published once, and there as {sorted(ids)}, {len(kept_ids)} of them kept")
-        found += [f"{token}: {fault}" for fault in _losses(life, is_kept=bool(kept_ids))]
-        found += [f"{token}: {fault}" for fault in _returns(life, is_kept=bool(kept_ids))]
-        found += [f"{token}: {fault}" for fault in _doubles(life)]
+            found.append(f"{label}: published once, and there as {sorted(ids)}, {len(kept_ids)} of them kept")
+        found += [f"{label}: {fault}" for fault in _losses(life, is_kept=bool(kept_ids))]
+        found += [f"{label}: {fault}" for fault in _returns(life, is_kept=bool(kept_ids))]
+        found += [f"{label}: {fault}" for fault in _doubles(life)]
     return found
 
 

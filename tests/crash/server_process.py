@@ -36,7 +36,8 @@ class ServerProcess:
 
     def __init__(self, data: Path) -> None:
         self.data = data
-        self._log = TemporaryFile("w+")  # a pipe that nobody reads would hold it up once it is full
+        # A pipe that nobody reads would hold the server up once it is full.
+        self._log = TemporaryFile("w+")  # noqa: SIM115 - closed where the process ends
         self.process = subprocess.Popen(
             serve_command(data), env=environment(), stdout=subprocess.PIPE, stderr=self._log, text=True
         )

@@ -1,4 +1,4 @@
-"""One operation of the disk fails, be it the first, the last or any in between: no promise is broken by it."""
+"""One operation of the disk fails, be it the first, the last or any in between: no promise is broken."""
 
 from __future__ import annotations
 
@@ -95,6 +95,7 @@ class Trial:
         live = self.directory / "closed"
         try:
             with closing(SqliteStore.open(live / FILE)) as store:
+                assert (live / f"{FILE}-wal").exists(), "the store works with a log, or not at all"
                 self.promises = use(store)
                 self._copy(live)
         except StoreFailed:

@@ -16,22 +16,22 @@ class Script:
         self.now_s = 100.0
         self.history = History(lambda: self.now_s)
 
-    def publish(self, token: str = "m", *, is_answered: bool = True) -> None:
-        self.history.publish_tried(token, "q")
+    def publish(self, label: str = "m", *, is_answered: bool = True) -> None:
+        self.history.publish_tried(label, "q")
         if is_answered:
-            self.history.publish_promised(token)
+            self.history.publish_promised(label)
         self.now_s += 1
 
-    def receive(self, token: str = "m", *, message_id: str = "id", asked_s_ago: float = 0.0) -> None:
-        self.history.received(token, message_id, self.now_s - asked_s_ago, VISIBILITY_S)
+    def receive(self, label: str = "m", *, message_id: str = "id", asked_s_ago: float = 0.0) -> None:
+        self.history.received(label, message_id, self.now_s - asked_s_ago, VISIBILITY_S)
         self.now_s += 1
 
-    def delete(self, token: str = "m", *, status: int | None = 204) -> None:
-        self.history.delete_tried(token)
+    def delete(self, label: str = "m", *, status: int | None = 204) -> None:
+        self.history.delete_tried(label)
         if status == 204:
-            self.history.delete_promised(token)
+            self.history.delete_promised(label)
         elif status == 404:
-            self.history.delete_missed(token)
+            self.history.delete_missed(label)
         self.now_s += 1
 
     def faults(self, **kept: list[str]) -> list[str]:
@@ -151,9 +151,7 @@ def test_a_message_that_is_delivered_under_two_ids_is_a_fault(script: Script) ->
     script.receive()
     script.now_s += VISIBILITY_S
     script.receive(message_id="other")
-    assert script.faults(m=["id"]) == [
-        "m: published once, and there as ['id', 'other'], 1 of them kept"
-    ]
+    assert script.faults(m=["id"]) == ["m: published once, and there as ['id', 'other'], 1 of them kept"]
 
 
 def test_a_message_that_nobody_sent_is_a_fault(script: Script) -> None:

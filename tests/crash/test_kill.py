@@ -1,7 +1,8 @@
 """`kill -9` at any moment, again and again, under load: nothing that was promised is ever broken.
 
-`PENSTOCK_CRASH_ROUNDS=200 pytest tests/crash/test_kill.py -s` goes on for longer, `PENSTOCK_CRASH_SEED=…` repeats
-the choices of an earlier run. The moments of a kill are not repeatable to the instruction; that is their point.
+`PENSTOCK_CRASH_ROUNDS=200 pytest tests/crash/test_kill.py -s` goes on for longer, `PENSTOCK_CRASH_SEED=…`
+repeats the choices of an earlier run. The moment of a kill is not repeatable to the instruction; that is its
+point.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ START_S_MAX = 0.6  # about what a start takes, so that kills hit every part of i
 KILLED_STARTS_SHARE = 0.25
 DRAIN_S_MAX = 30.0
 
-# So brief that most abandoned messages come again within the test, so long that a claim outlives several crashes.
+# So brief that abandoned messages come again within the test; so long that a claim outlives several crashes.
 VISIBILITIES_S = {"brief": 1, "patient": 5}
 
 
@@ -64,7 +65,7 @@ def crash_under_load(data: Path, clients: Clients, before: Aftermath, chance: ra
     clients.history.crashes += 1
     after = examine(data, clients.journal)
     assert clients.surprises == []
-    assert faults(clients.history, after.ids_by_token) == []
+    assert faults(clients.history, after.ids_by_label) == []
     return after
 
 
@@ -77,20 +78,20 @@ def drain(data: Path, clients: Clients, kept: Aftermath) -> None:
     with ServerProcess(data) as server:
         server.wait_until_ready()
         drained = {name: drain_queue(server, clients, name) for name in VISIBILITIES_S}
-    assert sorted(token for tokens in drained.values() for token in tokens) == sorted(kept.ids_by_token)
-    assert {name: len(tokens) for name, tokens in drained.items()} == counts(kept)
-    assert faults(clients.history, examine(data, clients.journal).ids_by_token) == []
+    assert sorted(label for labels in drained.values() for label in labels) == sorted(kept.ids_by_label)
+    assert {name: len(labels) for name, labels in drained.items()} == counts(kept)
+    assert faults(clients.history, examine(data, clients.journal).ids_by_label) == []
 
 
 def drain_queue(server: ServerProcess, clients: Clients, name: str) -> list[str]:
     connection = server.connect()
-    tokens: list[str] = []
+    labels: list[str] = []
     deadline = time.monotonic() + DRAIN_S_MAX
     while server.count(name):
         assert time.monotonic() < deadline, f"{server.count(name)} messages of {name!r} never came"
-        token = clients.receive(connection, name, wait_s=1)
-        if token is not None:
-            clients.delete(connection, token)
-            tokens.append(token)
+        label = clients.receive(connection, name, wait_s=1)
+        if label is not None:
+            clients.delete(connection, label)
+            labels.append(label)
     connection.close()
-    return tokens
+    return labels

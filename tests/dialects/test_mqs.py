@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from penstock.core.commands import Claim, DescribeQueue, ListQueues, Malformed, Publish
 from penstock.core.ids import make_id
@@ -122,8 +124,10 @@ def test_only_a_single_message_is_cut() -> None:
     assert Mqs(oversize="reject").body_rule(head("POST", "/messages/q")) == BodyRule(MIB)
 
 
-def test_no_message_is_larger_than_the_server_allows() -> None:
-    assert Mqs(body_bytes_max=1000).body_rule(head("POST", "/messages/q")) == BodyRule(1000, cuts=True)
+def test_no_body_is_larger_than_the_server_allows() -> None:
+    mqs = Mqs(body_bytes_max=1000)
+    assert mqs.body_rule(head("POST", "/messages/q")) == BodyRule(1000, cuts=True)
+    assert mqs.body_rule(head("PUT", "/queues/q")) == BodyRule(1000)
 
 
 def test_a_path_that_is_not_text_names_no_queue() -> None:
@@ -139,3 +143,28 @@ def test_a_name_too_long_for_any_queue_is_not_remembered() -> None:
 def test_what_is_wrong_with_a_publish_is_said_only_of_a_queue_that_exists() -> None:
     request = Request("POST", "/messages/jobs", "", {b"x-trace-id": b"no"})
     assert Mqs().read(request) == Publish(JOBS, Malformed("X-TRACE-ID: expected a UUID"), dialect="mqs")
+
+
+SEGMENTS = st.sampled_from(["queues", "messages", "health", "", "q", "%", "%zz", "%FF", "%2F"]) | st.text(
+    "a%/0F-"
+)
+HEADERS = st.sampled_from(
+    [b"content-type", b"content-encoding", b"x-trace-id", b"x-mqs-max-messages", b"x-mqs-max-wait-time"]
+)
+VALUES = st.binary(max_size=40) | st.sampled_from([b"multipart/mixed; boundary=b", b"1"])
+
+
+@given(
+    method=st.sampled_from(["GET", "PUT", "POST", "DELETE", "HEAD", "BREW"]),
+    path=st.lists(SEGMENTS, max_size=4).map(lambda segments: "/" + "/".join(segments)),
+    query=st.text(),
+    headers=st.dictionaries(HEADERS, VALUES),
+    body=st.binary(),
+)
+def test_no_request_breaks_the_reader(
+    method: str, path: str, query: str, headers: dict[bytes, bytes], body: bytes
+) -> None:
+    request = Request(method, path, query, headers, body)
+    assert Mqs().body_rule(request).bytes_max > 0
+    read = Mqs().read(request)
+    assert not isinstance(read, Response) or read.status in {400, 404}

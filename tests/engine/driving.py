@@ -41,9 +41,14 @@ class Driver:
     """Submits, runs and moves the clock."""
 
     def __init__(self, store: Store, wall_ms: int = START_MS, waiters_max: int = WAITERS_MAX) -> None:
-        self.store = store
         self.wall_ms = wall_ms
-        self.engine = Engine(store, lambda: self.wall_ms, lasting_id, waiters_max)
+        self._waiters_max = waiters_max
+        self.start(store)
+
+    def start(self, store: Store) -> None:
+        """Begin with a store, or go on with it as after a restart: whoever waited is gone."""
+        self.store = store
+        self.engine = Engine(store, lambda: self.wall_ms, lasting_id, self._waiters_max)
 
     def submit(self, command: Command, *, has_gone: bool = False) -> Inbox:
         """Put a command into the next batch."""

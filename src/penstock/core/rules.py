@@ -36,7 +36,7 @@ from penstock.core import commands as c
 from penstock.core.events import Event, MessageReadied
 from penstock.core.ids import Ids
 from penstock.core.landing import Landings
-from penstock.core.lifetime import end_of_claim
+from penstock.core.lifetime import end_of_claim, expiry_of
 from penstock.core.limits import SLICE
 from penstock.core.model import Phase, Queue
 from penstock.core.outcomes import NoSuchQueue, Outcome, Unfinished
@@ -92,14 +92,12 @@ def decide(  # noqa: C901 - one case each
 
 def tend(view: View, queue: Queue, now_ms: int) -> list[Event]:
     """Expire, ready and bury what is due in a queue: a slice of each."""
-    expired = claiming.expiries(view, queue, now_ms)
-    gone = {event.id for event in expired}
-    events: list[Event] = [*expired]
+    events: list[Event] = [*claiming.expiries(view, queue, now_ms)]
     landings = Landings(view)
     for message in view.listed(queue, Phase.DELAYED, SLICE):
         if message.at_ms > now_ms:
             break
-        if message.id not in gone:
+        if expiry_of(message, now_ms) is None:  # or else it expires, in this slice or in a later one
             phase = landings.of(queue).phase_of_arrival(message.match_key, message.id)
             events.append(
                 MessageReadied(queue.number, message.id, message.attempt, message.at_ms, "due", phase)

@@ -62,7 +62,11 @@ class View(Protocol):
         ...
 
     def expired(self, queue: Queue, now_ms: int, limit: int) -> Sequence[Message]:
-        """Some READY, DELAYED or COPY messages whose own time or the queue's retention is over."""
+        """The first READY, DELAYED or COPY messages whose time is over.
+
+        First those whose own time is, by that moment and then by sequence; then those past the queue's
+        retention, by sequence.
+        """
         ...
 
     def twin(self, queue: Queue, match_key: bytes) -> MessageId | None:

@@ -92,7 +92,6 @@ _CRASHED = error_response(500, "Internal server error")
 _UNAVAILABLE = error_response(503, "The service cannot promise to keep anything now", (b"Retry-After", b"1"))
 
 _BAD_TRACE_ID = Malformed("X-TRACE-ID: expected a UUID")
-_JSON_BODY = BodyRule(PAYLOAD_BYTES_MAX)
 _MILLISECONDS = [b".%03dZ" % ms for ms in range(1000)]
 _CONTROL_OR_SLASH = re.compile(r"[\x00-\x1f\x7f-\x9f/]")
 
@@ -113,12 +112,13 @@ class Mqs:
         self._cuts = oversize == "cut"
         self._one_message = BodyRule(min(PAYLOAD_BYTES_MAX, body_bytes_max), cuts=self._cuts)
         self._many_messages = BodyRule(body_bytes_max)
+        self._settings = BodyRule(min(PAYLOAD_BYTES_MAX, body_bytes_max))
         self._deleted = _NO_CONTENT if delete_status == 204 else _OK
 
     def body_rule(self, head: Request) -> BodyRule:
         """Only the payload of a single message may be cut."""
         if head.method != "POST" or not head.path.startswith("/messages/"):
-            return _JSON_BODY
+            return self._settings
         is_mixed = multipart.is_mixed(head.headers.get(b"content-type", b""))
         return self._many_messages if is_mixed else self._one_message
 

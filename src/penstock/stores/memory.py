@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
-from itertools import islice
 
 from penstock.core import events as ev
 from penstock.core.evolution import born, evolve
@@ -135,7 +134,12 @@ class MemoryStore:
 
     def expired(self, queue: Queue, now_ms: int, limit: int) -> Sequence[Message]:
         shelf = self._shelves[queue.number]
-        return list(islice((m for m in shelf.may_expire() if shelf.end_of(m) <= now_ms), limit))
+        over = [message for message in shelf.may_expire() if shelf.end_of(message) <= now_ms]
+        own = [(m.expires_at_ms, m.sequence, m) for m in over if m.expires_at_ms is not None]
+        own = sorted(entry for entry in own if entry[0] <= now_ms)
+        first = {sequence: message for _, sequence, message in own}
+        kept_too_long = {m.sequence: m for m in sorted(over, key=lambda message: message.sequence)}
+        return [*(first | kept_too_long).values()][:limit]
 
     def twin(self, queue: Queue, match_key: bytes) -> MessageId | None:
         shelf = self._shelves.get(queue.number)

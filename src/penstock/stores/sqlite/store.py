@@ -152,7 +152,7 @@ class SqliteStore:
                 if message.published_at_ms + retention_ms > now_ms:
                     break
                 found.setdefault(message.sequence, message)
-        return list(found.values())
+        return list(found.values())[:limit]
 
     def twin(self, queue: Queue, match_key: bytes) -> MessageId | None:
         return self._contents.twin(queue.number, match_key)
