@@ -2,4 +2,9 @@
 
 import pytest
 
-pytest.register_assert_rewrite("tests.stores.contract", "tests.stores.folding", "tests.stores.twins")
+pytest.register_assert_rewrite(
+    *[
+        f"tests.stores.{name}"
+        for name in ("bench", "contract_delivery", "contract_endings", "contract_queues", "folding", "twins")
+    ]
+)
