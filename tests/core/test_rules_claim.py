@@ -34,8 +34,8 @@ from tests.core.table import (
     update,
 )
 
-A_QUEUE = (0, create())
-TWO_QUEUES = [A_QUEUE, (0, create(OTHER))]
+A_QUEUE: Step = (0, create())
+TWO_QUEUES: list[Step] = [A_QUEUE, (0, create(OTHER))]
 
 
 @each(
@@ -275,13 +275,20 @@ def test_an_expired_head_does_not_hide_a_live_message() -> None:
         delivered(delivery(message(2), "a", DEAD, 100, tries_left=0)),
     ),
     Row(
-        "not what has expired",
-        [A_QUEUE, (0, publish("a", ttl_ms=50))],
+        "what has expired is ended before",
+        [A_QUEUE, (0, publish("a", ttl_ms=50)), (0, publish("b", ttl_ms=50, delay_ms=60))],
         (50, Peek(Q, 9, (READY, DELAYED, COPY))),
-        NOTHING,
+        Unfinished(Peek(Q, 9, (READY, DELAYED, COPY))),
+        [MessageExpired(1, message(2), 0, "ttl"), MessageExpired(1, message(3), 0, "ttl")],
+    ),
+    Row(
+        "a claimed one, though its time is over",
+        [A_QUEUE, (0, publish("a", ttl_ms=50)), (0, claim())],
+        (60, Peek(Q, 9, (CLAIMED,))),
+        delivered(delivery(message(2), "a", expires_at_ms=50)),
     ),
 )
-def test_a_peek_shows_and_changes_nothing(row: Row) -> None:
+def test_a_peek_shows_what_is_there_and_claims_nothing(row: Row) -> None:
     holds(row)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.aftermath import examine
+from tests.crash.aftermath import FILE, examine
 from tests.crash.clients import Clients
 from tests.crash.history import History, faults
 from tests.crash.server_process import PATIENCE_S, ServerProcess, environment, serve_command
@@ -44,10 +44,9 @@ def clients() -> Iterator[Clients]:
     using.end()
 
 
-def fill_disk(server: ServerProcess) -> None:
-    """From now on the server's files cannot grow, as on a full disk."""
-    largest = max(path.stat().st_size for path in server.data.iterdir())
-    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (largest, resource.RLIM_INFINITY))
+def fill_disk(server: ServerProcess, file_bytes_max: int) -> None:
+    """From now on no file of the server can grow past a size. It is told so as by a full disk."""
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (file_bytes_max, resource.RLIM_INFINITY))
 
 
 def free_disk(server: ServerProcess) -> None:
@@ -72,7 +71,7 @@ def assert_nothing_is_promised(server: ServerProcess) -> None:
 def test_on_a_full_disk_a_write_is_refused_in_the_words_of_its_dialect(
     server: ServerProcess, dialect: str
 ) -> None:
-    fill_disk(server)
+    fill_disk(server, 0)
     publish_until_refused(server)
     method, target, body, member = WRITES[dialect]
     connection = server.connect()
@@ -88,7 +87,7 @@ def test_after_a_full_disk_nothing_is_promised_until_a_restart_even_if_there_is_
     server: ServerProcess,
 ) -> None:
     assert server.ask("GET", "/health")[1] == b"green"
-    fill_disk(server)
+    fill_disk(server, 0)
     publish_until_refused(server)
     assert_nothing_is_promised(server)
     free_disk(server)
@@ -107,7 +106,7 @@ def test_a_disk_that_fills_up_under_load_loses_nothing_that_was_promised(
 ) -> None:
     clients.start(server)
     eventually_promised(clients, 100)
-    fill_disk(server)
+    fill_disk(server, (server.data / f"{FILE}-wal").stat().st_size)
     publish_until_refused(server)
     clients.end()
     getattr(server, ending)()
@@ -121,7 +120,7 @@ def test_a_disk_that_fills_up_under_load_loses_nothing_that_was_promised(
 
 
 def test_a_server_on_a_full_disk_still_stops_in_time_and_without_a_trace(server: ServerProcess) -> None:
-    fill_disk(server)
+    fill_disk(server, 0)
     publish_until_refused(server)
     log_before = server.log()
     assert server.terminate() < STOP_S_MAX

@@ -146,11 +146,20 @@ class Engine:
 
     def _settle(self, command: Command, now_ms: int) -> Outcome:
         """Decide one command and apply what happens by it."""
+        outcome, events = self._decide(command, now_ms)
+        if events:
+            self._apply(events, now_ms, command.dialect)
+        if isinstance(outcome, Unfinished) and isinstance(command, Claim):
+            return self._settle_at_once(command, now_ms)
+        return outcome
+
+    def _settle_at_once(self, command: Claim, now_ms: int) -> Outcome:
+        """Go on with a claim that had to clear the line first: a consumer is there and waits."""
         for _ in range(ROUNDS_MAX):
             outcome, events = self._decide(command, now_ms)
             if events:
                 self._apply(events, now_ms, command.dialect)
-            if not (isinstance(outcome, Unfinished) and isinstance(command, Claim)):
+            if not isinstance(outcome, Unfinished):
                 return outcome
         return Unfinished(command)
 
@@ -166,7 +175,7 @@ class Engine:
     def _apply(self, events: Sequence[Event], now_ms: int, dialect: str) -> None:
         self._store.apply(events, now_ms, dialect)
         self._has_uncommitted = True
-        if self._waiting:
+        if self._waiting.by_asker:
             self._wake(events, now_ms)
 
     def _do_what_is_due(self, now_ms: int) -> None:

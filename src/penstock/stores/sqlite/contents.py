@@ -232,7 +232,8 @@ class Contents:
         if phase is not Phase.DEAD:
             self._note_expiry(shelf, message)
         if phase is Phase.READY and at_ms == message.published_at_ms:
-            shelf.in_order_hint = min(shelf.in_order_hint, message.sequence)
+            if message.sequence < shelf.in_order_hint:
+                shelf.in_order_hint = message.sequence
             pushed_out = shelf.windows[IN_ORDER].add(at_ms, message)
             if pushed_out is not None:
                 self._let_go_of_content(pushed_out)

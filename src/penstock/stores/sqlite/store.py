@@ -170,13 +170,15 @@ class SqliteStore:
 
     def apply(self, events: Sequence[ev.Event], now_ms: int, dialect: str) -> None:
         journal = self._contents.ledger.events
+        body_bytes = 0
         for event in events:
             self._sequence += 1
-            self._contents.last_sequence = self._sequence
             columns = to_columns(event)
             journal.append((self._sequence, now_ms, dialect, *columns))
-            self._trimmer.note(columns[SIZE] or 0)
+            body_bytes += columns[SIZE] or 0
             self._follow(event, now_ms)
+        self._contents.last_sequence = self._sequence
+        self._trimmer.note(len(events), body_bytes)
         self._last_moment_ms = now_ms
 
     def commit(self) -> None:
@@ -253,11 +255,12 @@ class SqliteStore:
                 shelf = self._shelves[event.queue]
                 message = born(event, shelf.queue, self._sequence, now_ms)
                 self._contents.add(shelf, message, event.content)
+            case ev.MessageClaimed():
+                self._change(event, now_ms)
             case ev.MessageAcknowledged() | ev.MessageExpired() | ev.MessagePurged():
                 self._end(event.queue, event.id)
             case (
-                ev.MessageClaimed()
-                | ev.MessageReadied()
+                ev.MessageReadied()
                 | ev.MessageRenewed()
                 | ev.MessageBuried()
                 | ev.MessageRespawned()
