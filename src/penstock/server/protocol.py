@@ -63,7 +63,9 @@ class Connection(asyncio.Protocol):
         self._is_tls = transport.get_extra_info("sslcontext") is not None
         self.line = AnswerLine(self._service, self._transport)
         self.reader = RequestReader(self.line, self._router)
-        if len(self._service.connections) < self._limits.connections_max:
+        if self._service.is_stopping:
+            self._transport.abort()  # it was accepted just before the listener closed
+        elif len(self._service.connections) < self._limits.connections_max:
             self._service.connections.add(self)
         else:
             self._turn_away()
@@ -130,6 +132,11 @@ class Connection(asyncio.Protocol):
         elif not line.exchanges:
             self._check_idle(now)
 
+    def restart_clocks(self) -> None:
+        self._heard_at = self.reader.begun_at = self._service.coarse_now
+        if self.line.quiet_since is not None:
+            self.line.quiet_since = self._service.coarse_now
+
     def end(self) -> None:
         self.reader.end_after_this()
         if not self.reader.is_done:
@@ -179,7 +186,7 @@ class Connection(asyncio.Protocol):
         self._is_resuming = False
         self._is_paused = False
         self.line.on_room = None
-        self._heard_at = self.reader.begun_at = self._service.coarse_now
+        self.restart_clocks()
         self._feed_backlog()
         if not self._is_paused and not self._transport.is_closing():
             self._transport.resume_reading()

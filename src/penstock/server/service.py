@@ -21,6 +21,10 @@ class Client(Protocol):
         """Close if one of the limits on time has passed."""
         ...
 
+    def restart_clocks(self) -> None:
+        """Begin to count anew: the loop was held up, by a slow disk say, and did not hear the client."""
+        ...
+
     def end(self) -> None:
         """Answer what was accepted, then close."""
         ...
@@ -91,13 +95,14 @@ class Service:
     def _sweep(self) -> None:
         interval = self.limits.sweep_seconds
         now = self.loop.time()
-        # A loop that was held up (by a slow disk, say) has not read yet what clients sent meanwhile.
         was_held_up = now > self.coarse_now + interval
         # What begins before the next sweep is dated at that sweep, so that no limit is ever cut short.
         self.coarse_now = now + interval
         self.encoder.set_date_now()
-        if not was_held_up:
-            for connection in [*self.connections, *self.turned_away]:
+        for connection in [*self.connections, *self.turned_away]:
+            if was_held_up:
+                connection.restart_clocks()
+            else:
                 connection.check_time(now)
         self._sweep_timer = self.loop.call_later(interval, self._sweep)
 
@@ -105,5 +110,6 @@ class Service:
         # The engine does not raise for anything a client asks. What it holds in memory may no longer be
         # what is on the disk, so nothing more may be answered; a restart reads the disk again.
         self.log.crashed("", "running the engine", error)
+        self.is_stopping = True
         self.abort()
         self._on_fault(error)

@@ -24,6 +24,7 @@ from penstock.stores.sqlite.window import ENTRIES_FILLED, Entry
 CONTENT_KEPT_BYTES_MAX = 32 * 1024 * 1024  # bodies at hand of messages next in line, all queues together
 CONTENT_READ_AHEAD_BYTES_MAX = 16 * 1024  # larger bodies are read when they are handed out
 
+_PHASES = tuple(Phase)  # looking one up is ten times faster than making one of its number
 _COLUMNS = """
     m.sequence, m.id, m.phase, m.at_ms, m.size, m.expires_at_ms, m.tries, m.tries_used, m.attempt, m.match_key
 """
@@ -232,8 +233,7 @@ class Contents:
         if phase is not Phase.DEAD:
             self._note_expiry(shelf, message)
         if phase is Phase.READY and at_ms == message.published_at_ms:
-            if message.sequence < shelf.in_order_hint:
-                shelf.in_order_hint = message.sequence
+            shelf.in_order_hint = min(shelf.in_order_hint, message.sequence)
             pushed_out = shelf.windows[IN_ORDER].add(at_ms, message)
             if pushed_out is not None:
                 self._let_go_of_content(pushed_out)
@@ -315,7 +315,7 @@ def _message_from(columns: Sequence[Any], queue: Queue) -> Message:
         message_id,
         sequence,
         queue,
-        Phase(phase),
+        _PHASES[phase],
         published_at_ms if at_ms is None else at_ms,
         published_at_ms,
         size,
