@@ -77,9 +77,9 @@ class Engine:
         """Queue a command for the next batch."""
         self._pending.append((command, asker))
 
-    def withdraw(self, asker: Asker) -> None:
-        """Stop waiting for an asker who has gone."""
-        self._waiting.withdraw(asker)
+    def withdraw(self, asker: Asker) -> bool:
+        """Let an asker who has gone wait no longer; False if it did not wait."""
+        return self._waiting.withdraw(asker)
 
     @property
     def waiting(self) -> int:
@@ -180,21 +180,28 @@ class Engine:
 
     def _do_what_is_due(self, now_ms: int) -> None:
         store = self._store
+        happened: list[Event] = []
         for queue in store.due_queues(now_ms):
-            self._apply_own(rules.tend(store, queue, now_ms), now_ms)
+            happened += self._follow(rules.tend(store, queue, now_ms), now_ms)
         # One move after the other, so that two in opposite directions cannot toss messages for ever.
         for move in store.moves_under_way()[:1]:
-            self._apply_own(administration.carry_on_move(store, move), now_ms)
+            happened += self._follow(administration.carry_on_move(store, move), now_ms)
         for queue in store.deleted_queues():
-            self._apply_own(administration.clear_deleted(store, queue), now_ms)
+            happened += self._follow(administration.clear_deleted(store, queue), now_ms)
+        # Woken only now: who waits at several queues gets what is due in the first of them.
+        if happened and self._waiting.by_asker:
+            self._wake(happened, now_ms)
         if now_ms >= self._next_trim_ms:
             has_more = store.trim_journal(now_ms)
             self._has_uncommitted = True
             self._next_trim_ms = now_ms + (0 if has_more else TRIM_EVERY_MS)
 
-    def _apply_own(self, events: Sequence[Event], now_ms: int) -> None:
+    def _follow(self, events: list[Event], now_ms: int) -> list[Event]:
+        """Apply what happened of itself."""
         if events:
-            self._apply(events, now_ms, "")
+            self._store.apply(events, now_ms, "")
+            self._has_uncommitted = True
+        return events
 
     # Waiting
 
