@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -33,8 +34,16 @@ def words(lines: list[str]) -> list[str]:
 def run_against_a_server(script: str, directory: Path) -> subprocess.CompletedProcess[str]:
     with OverPortStage(speakers("mqcore", {}), directory) as stage:
         here = DOCUMENTED_ADDRESSES.sub("{}:{}".format(*stage.address), script)
+        # `python` on a page is one that has Penstock.
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         return subprocess.run(
-            ["bash", "-ec", here], cwd=directory, capture_output=True, check=False, text=True, timeout=60
+            ["bash", "-ec", here],
+            cwd=directory,
+            env=os.environ | {"PATH": path},
+            capture_output=True,
+            check=False,
+            text=True,
+            timeout=60,
         )
 
 
