@@ -12,12 +12,12 @@ from penstock import config as settings
 from penstock.config import Config, check_exposure
 from penstock.core.errors import ConfigError
 from penstock.core.store import JournalReader, Store
-from penstock.dialects.emodb import Emodb
+from penstock.dialects.emodb.dialect import Emodb
 from penstock.dialects.http import Dialect, JournalQuery
-from penstock.dialects.lmstfy import Lmstfy
-from penstock.dialects.lmstfy_admin import LmstfyAdmin
+from penstock.dialects.lmstfy.admin import LmstfyAdmin
+from penstock.dialects.lmstfy.dialect import Lmstfy
 from penstock.dialects.mqcore import MqCore
-from penstock.dialects.mqs import Mqs
+from penstock.dialects.mqs.dialect import Mqs
 from penstock.dialects.native import Native
 from penstock.engine.engine import Engine
 from penstock.journal.formats import JournalPages
