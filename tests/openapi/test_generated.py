@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import requests
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -83,19 +82,9 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Ser
         yield dict.fromkeys(open_to_all, service) | {ADMINISTRATION: keys}
 
 
-@pytest.fixture(scope="module")
-def session() -> Iterator[requests.Session]:
-    with requests.Session() as session:
-        yield session
-
-
 @each_operation
 def test_every_answer_is_as_described(
-    dialect: str,
-    asked: Operation,
-    mode: GenerationMode,
-    services: dict[str, Service],
-    session: requests.Session,
+    dialect: str, asked: Operation, mode: GenerationMode, services: dict[str, Service]
 ) -> None:
     service = services[dialect]
     schema = schemathesis.openapi.from_path(FOLDER / f"{dialect}.json")
@@ -114,7 +103,7 @@ def test_every_answer_is_as_described(
     def ask(case: Case[Any], names: dict[str, str]) -> None:
         cut_waits(case)
         use_names(case, names)
-        response = case.call(base_url, session)
+        response = case.call(base_url)
         if response.status_code not in MATTERS_OF_HTTP:
             case.validate_response(response, AS_DESCRIBED)
         if mode is RIGHT and response.status_code == 400 and asked.method != "head":

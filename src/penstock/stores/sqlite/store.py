@@ -144,6 +144,8 @@ class SqliteStore:
 
     def expired(self, queue: Queue, now_ms: int, limit: int) -> Sequence[Message]:
         shelf = self._shelves[queue.number]
+        if self._contents.agenda.is_surely_quiet(shelf, now_ms):
+            return ()
         own = self._contents.first(shelf, EXPIRY, limit)[:limit]
         found = {entry[1]: entry[2] for entry in own if entry[0] <= now_ms}
         if queue.settings.retention_ms is not None and len(found) < limit:
