@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import requests
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -49,8 +50,6 @@ WAITS = ("timeout", "X-MQS-MAX-WAIT-TIME")
 pytestmark = pytest.mark.slow
 
 RIGHT, WRONG = GenerationMode.POSITIVE, GenerationMode.NEGATIVE
-
-
 ANY_TEXT_IS_RIGHT = {"/_move/{reference}"}
 
 
@@ -82,9 +81,20 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Ser
         yield dict.fromkeys(open_to_all, service) | {ADMINISTRATION: keys}
 
 
+@pytest.fixture(scope="module")
+def session() -> Iterator[requests.Session]:
+    """One connection for many requests: a new one for each takes as long as all the rest."""
+    with requests.Session() as session:
+        yield session
+
+
 @each_operation
 def test_every_answer_is_as_described(
-    dialect: str, asked: Operation, mode: GenerationMode, services: dict[str, Service]
+    dialect: str,
+    asked: Operation,
+    mode: GenerationMode,
+    services: dict[str, Service],
+    session: requests.Session,
 ) -> None:
     service = services[dialect]
     schema = schemathesis.openapi.from_path(FOLDER / f"{dialect}.json")
@@ -93,17 +103,12 @@ def test_every_answer_is_as_described(
     base = document(dialect).bases[0 if mode is RIGHT else -1]
     base_url = f"http://127.0.0.1:{service.ports[dialect]}{base}"
 
-    @settings(
-        max_examples=EXAMPLES,
-        derandomize=True,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-    )
+    @settings(max_examples=EXAMPLES, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
     @given(operation.as_strategy(generation_mode=mode), st.sampled_from([home, {}]))
     def ask(case: Case[Any], names: dict[str, str]) -> None:
         cut_waits(case)
         use_names(case, names)
-        response = case.call(base_url)
+        response = case.call(base_url, session)
         if response.status_code not in MATTERS_OF_HTTP:
             case.validate_response(response, AS_DESCRIBED)
         if mode is RIGHT and response.status_code == 400 and asked.method != "head":
