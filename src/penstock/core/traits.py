@@ -72,9 +72,7 @@ def _nameable(traits: Traits, name: QueueName) -> Refused | None:
     return None
 
 
-def _with_settings(
-    traits: Traits, command: c.CreateQueue | c.UpdateQueue
-) -> c.CreateQueue | c.UpdateQueue:
+def _with_settings(traits: Traits, command: c.CreateQueue | c.UpdateQueue) -> c.CreateQueue | c.UpdateQueue:
     wanted = command.settings
     if traits.settings is None or wanted is None or isinstance(wanted, c.Malformed):
         return command
