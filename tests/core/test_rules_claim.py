@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
-from penstock.core.commands import IfMissing, Inspect, Peek
+from penstock.core import rules
+from penstock.core.commands import Claim, IfMissing, Inspect, Peek
 from penstock.core.events import MessageClaimed, MessageExpired
+from penstock.core.ids import MessageId, make_id
 from penstock.core.outcomes import Delivered, NoSuchQueue, Unfinished
 from tests.core.table import (
     CLAIMED,
@@ -353,3 +357,17 @@ def test_a_claim_of_a_redelivery_has_a_number_of_its_own(hidden_ms: int) -> None
         if isinstance(outcome, Delivered):
             attempts.append(outcome.messages[0].attempt)
     assert attempts == [1, 2, 3]
+
+
+def test_a_claim_by_lot_takes_one_of_the_first_few() -> None:
+    store = given([A_QUEUE, (0, publish("a", "b", "c", "d"))])
+    drawn = []
+    for tag in range(6):
+        outcome, _ = rules.decide(store, Claim((Q,), among=3), 0, partial(_id_with_tag, tag))
+        assert isinstance(outcome, Delivered)
+        drawn += [one.content.body for one in outcome.messages]
+    assert drawn == [b"a", b"b", b"c", b"a", b"b", b"c"]
+
+
+def _id_with_tag(tag: int, now_ms: int, sequence: int) -> MessageId:
+    return make_id(now_ms, sequence, tag)

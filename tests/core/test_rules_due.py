@@ -215,6 +215,13 @@ def test_a_message_out_of_tries_is_buried_in_its_own_queue(row: Row) -> None:
         [MessageExpired(1, message(2), 1, "ttl")],
     ),
     Row(
+        "a claimed message as it was when its claim ended, however late that is seen",
+        [A_QUEUE, (0, publish("a", ttl_ms=101, tries=1)), (0, claim())],
+        (999, DUE),
+        None,
+        [MessageBuried(1, message(2), 1, "tries")],
+    ),
+    Row(
         "a claimed message instead of being redriven",
         [
             (0, create(DEAD_LETTERS)),

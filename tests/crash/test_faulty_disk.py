@@ -145,6 +145,7 @@ def test_a_disk_that_does_not_fail_keeps_everything(tmp_path: Path) -> None:
     trial.check()
 
 
+@pytest.mark.slow
 def test_whatever_operation_of_the_disk_fails_what_was_promised_is_kept(tmp_path: Path) -> None:
     failed = set()
     for trial in every_trial(tmp_path):
@@ -153,6 +154,7 @@ def test_whatever_operation_of_the_disk_fails_what_was_promised_is_kept(tmp_path
     assert {f"writing {FILE}", f"writing {FILE}-wal", f"syncing {FILE}-wal"} <= failed
 
 
+@pytest.mark.slow
 def test_whatever_fails_while_the_log_is_brought_into_the_file_what_was_promised_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -78,7 +78,7 @@ class ClockedEngine:
         del asker
         self.submitted.append(command)
 
-    def withdraw(self, asker: Asker) -> None:
+    def withdraw(self, asker: Asker) -> bool:
         raise NotImplementedError
 
     def run(self) -> None:
@@ -177,6 +177,8 @@ def test_a_failing_engine_is_reported_and_not_run_again() -> None:
     engine.fails = True
     pump.start()
     loop.move_to(100)
+    ask(pump)
+    loop.move_to(200)
     assert [type(fault) for fault in faults] == [RuntimeError]
 
 
@@ -185,8 +187,14 @@ def test_requests_that_arrive_together_share_a_batch(server: RunningServer) -> N
     for client in clients:
         client.send(b"GET /at-once HTTP/1.1\r\nHost: h\r\n\r\n")
         client.answer()
-    sent = threading.Event()
-    server.loop.call_soon_threadsafe(sent.wait)
+    held, sent = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        held.set()
+        sent.wait()
+
+    server.loop.call_soon_threadsafe(hold)
+    held.wait()
     for client in clients:
         client.send(b"GET /say HTTP/1.1\r\nHost: h\r\n\r\n")
     sent.set()

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from penstock.server.limits import Limits
+from penstock.server.protocol import Connection
 from tests.server.conftest import RunningServer, Serve, eventually
 
 GET = b"GET /at-once HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -74,10 +76,8 @@ def test_a_request_that_has_begun_is_answered(server: RunningServer, sent_before
 
 
 def is_in_message(server: RunningServer) -> bool:
-    return any(
-        connection.reader.is_in_message  # type: ignore[attr-defined]
-        for connection in server.server.service.connections
-    )
+    connections = server.server.service.connections
+    return any(isinstance(client, Connection) and client.reader.is_in_message for client in connections)
 
 
 def test_a_wait_that_begins_while_stopping_ends_at_once(server: RunningServer) -> None:
@@ -102,6 +102,23 @@ def test_what_was_submitted_is_done_though_its_client_has_gone(server: RunningSe
     server.call(stop_before_the_batch_runs)
     server.join()
     assert server.engine.batches == [["say last words"]]
+
+
+def test_a_connection_accepted_just_before_is_closed(server: RunningServer) -> None:
+    held, sent = threading.Event(), threading.Event()
+
+    def hold_and_stop() -> None:
+        held.set()
+        sent.wait()
+        # Connected by now, but the loop has not come to hear of it.
+        server.loop.call_soon(server.server.stop)
+
+    server.loop.call_soon_threadsafe(hold_and_stop)
+    held.wait()
+    client = server.connect()
+    sent.set()
+    assert client.is_closed()
+    server.join()
 
 
 class Nobody:

@@ -25,7 +25,7 @@ def bearer_key(headers: dict[bytes, bytes]) -> bytes | None:
 
 
 def password_key(headers: dict[bytes, bytes]) -> bytes | None:
-    """The key that is the password of `Authorization: Basic …`, whoever the user is; None if there is none."""
+    """The key that is the password of `Authorization: Basic …`, whoever the user; None if there is none."""
     value = headers.get(b"authorization", b"")
     if value[:6].lower() != b"basic ":
         return None

@@ -42,9 +42,7 @@ def needs_of_path(namespace: str, words: tuple[str, ...], head: Request) -> Need
             return OPEN
 
 
-def _needs_of_queue(
-    action: Action | None, namespace: str, segment: str, *, is_answer: bool = False
-) -> Needs:
+def _needs_of_queue(action: Action | None, namespace: str, segment: str, *, is_answer: bool = False) -> Needs:
     name = queue_name(namespace, segment)
     return OPEN if action is None or name is None else (Need(action, name, is_answer=is_answer),)
 

@@ -55,5 +55,12 @@ def needs(method: str, path: str) -> Needs:
 
 
 def _needs_of(action: Action | None, segment: str) -> Needs:
+    if action is None or len(segment) > 3 * NAME_BYTES_MAX:
+        return OPEN
+    return _needs_of_queue(action, segment)
+
+
+@lru_cache(maxsize=4096)
+def _needs_of_queue(action: Action, segment: str) -> Needs:
     name = queue_name(segment)
-    return OPEN if action is None or name is None else (Need(action, name),)
+    return OPEN if name is None else (Need(action, name),)

@@ -81,9 +81,9 @@ class Engine:
         """Queue a command for the next batch."""
         self._pending.append((command, asker))
 
-    def withdraw(self, asker: Asker) -> None:
-        """Stop waiting for an asker who has gone."""
-        self._waiting.withdraw(asker)
+    def withdraw(self, asker: Asker) -> bool:
+        """Let an asker who has gone wait no longer; False if it did not wait."""
+        return self._waiting.withdraw(asker)
 
     @property
     def waiting(self) -> int:
@@ -181,7 +181,8 @@ class Engine:
         for _ in range(ROUNDS_MAX):
             outcome, events = self._decide(wanted, now_ms)
             try:
-                self._apply_any(events, now_ms, wanted.dialect)
+                if events:
+                    self._apply(events, now_ms, wanted.dialect)
             except StoreFull as fault:
                 log.error("%s", fault)  # noqa: TRY400 - no fault of ours: where it came from tells nothing
                 return _UNAVAILABLE
@@ -210,21 +211,28 @@ class Engine:
 
     def _do_what_is_due(self, now_ms: int) -> None:
         store = self._store
+        happened: list[Event] = []
         for queue in store.due_queues(now_ms):
-            self._apply_any(rules.tend(store, queue, now_ms), now_ms)
+            happened += self._follow(rules.tend(store, queue, now_ms), now_ms)
         # One move after the other, so that two in opposite directions cannot toss messages for ever.
         for move in store.moves_under_way()[:1]:
-            self._apply_any(administration.carry_on_move(store, move), now_ms)
+            happened += self._follow(administration.carry_on_move(store, move), now_ms)
         for queue in store.deleted_queues():
-            self._apply_any(administration.clear_deleted(store, queue), now_ms)
+            happened += self._follow(administration.clear_deleted(store, queue), now_ms)
+        # Woken only now: who waits at several queues gets what is due in the first of them.
+        if happened and self._waiting.by_asker:
+            self._wake(happened, now_ms)
         if now_ms >= self._next_trim_ms:
             has_more = store.trim_journal(now_ms)
             self._has_uncommitted = True
             self._next_trim_ms = now_ms + (0 if has_more else TRIM_EVERY_MS)
 
-    def _apply_any(self, events: Sequence[Event], now_ms: int, dialect: str = "") -> None:
+    def _follow(self, events: list[Event], now_ms: int) -> list[Event]:
+        """Apply what happened of itself."""
         if events:
-            self._apply(events, now_ms, dialect)
+            self._store.apply(events, now_ms, "")
+            self._has_uncommitted = True
+        return events
 
     # Waiting
 

@@ -77,11 +77,12 @@ class WaitingRoom:
             self._lines[name] = deque(waiter for waiter in line if not waiter.is_over)
             self.first_for(name)
 
-    def withdraw(self, asker: Asker) -> None:
-        """An asker has gone."""
+    def withdraw(self, asker: Asker) -> bool:
+        """An asker has gone; False if it did not wait."""
         waiter = self.by_asker.get(id(asker))
         if waiter is not None:
             self.dismiss(waiter)
+        return waiter is not None
 
     def out_of_time(self, now_ms: int) -> list[Waiter]:
         """The waiters whose deadline has come."""

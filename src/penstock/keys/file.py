@@ -82,9 +82,9 @@ class KeyFile:
         """
         try:
             with self._locked():
-                before = self.read()
-                after, result = edit(before or KeyRing(), draw())
-                if before is None or after is not before:
+                before = self.read() or KeyRing()
+                after, result = edit(before, draw())
+                if after is not before:  # or else a mere look would begin to keep everybody out
                     self._write(after)
                 return result
         except OSError as exc:

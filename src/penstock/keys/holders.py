@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 
 from penstock.core.commands import Acknowledge, Command, DescribeMove, ListQueues
@@ -13,11 +11,15 @@ from penstock.keys.grants import Action, Need, Needs
 from penstock.keys.rates import UNLIMITED, Meter
 from penstock.keys.ring import Key, KeyRing
 
+ANSWERS_KEPT_MAX = 1024  # for each key
+
+_MAY_NAME_NO_QUEUE = (Acknowledge, ListQueues, DescribeMove)
+
 
 class Holder:
     """One key, made ready to be asked about."""
 
-    __slots__ = ("_scopes", "key", "meter")
+    __slots__ = ("_may_reach", "_scopes", "key", "meter")
 
     def __init__(self, key: Key, before: Holder | None = None) -> None:
         """`before` is who held the same key until now."""
@@ -26,50 +28,55 @@ class Holder:
         if key.rates != UNLIMITED:
             self.meter = Meter(key.rates, before.meter if before else None)
         self._scopes = {action: _scope(key, action) for action in Action}
+        # Every request asks twice, and most ask for the same few queues.
+        self._may_reach: dict[tuple[Action, QueueName], bool] = {}
 
     def may(self, needs: Needs) -> bool:
         """Whether the key allows all of it."""
-        for need in needs:  # noqa: SIM110 - as a generator it takes twice as long, and every request asks
+        for need in needs:  # noqa: SIM110 - a generator takes twice as long
             if not self._may(need):
                 return False
         return True
 
     def _may(self, need: Need) -> bool:
-        scope = self._scopes[need.action]
         if need.queue is not None:
-            return scope.covers(need.queue)
-        if need.namespace is not None:
-            return scope.reaches(need.namespace)
-        return scope.is_everything()
+            known = self._may_reach.get((need.action, need.queue))
+            return self._find_out(need.action, need.queue) if known is None else known
+        scope = self._scopes[need.action]
+        return scope.is_everything() if need.namespace is None else scope.reaches(need.namespace)
+
+    def _find_out(self, action: Action, name: QueueName) -> bool:
+        if len(self._may_reach) >= ANSWERS_KEPT_MAX:
+            self._may_reach.clear()
+        answer = self._may_reach[action, name] = self._scopes[action].covers(name)
+        return answer
 
     def narrowed(self, command: Command) -> Command:
         """A command that names no queue, kept to the queues that the key allows it for."""
-        match command:
-            case Acknowledge(queue=None):
-                scope = self._scopes[Action.CONSUME]
-            case ListQueues() | DescribeMove():
-                scope = self._scopes[Action.INSPECT]
-            case _:
+        if not isinstance(command, _MAY_NAME_NO_QUEUE):
+            return command
+        if isinstance(command, Acknowledge):
+            if command.queue is not None:
                 return command
+            scope = self._scopes[Action.CONSUME]
+        else:
+            scope = self._scopes[Action.INSPECT]
         return command if scope.is_everything() else msgspec.structs.replace(command, only=scope)
 
     def take_turn(self, needs: Needs, now: float) -> float:
-        """Use up one turn of each limit that counts this; else the seconds until there is one."""
-        return 0.0 if self.meter is None else self.meter.take_turn(_kinds(needs), now)
+        """Use up one turn of each limit that counts this; else, and then of none, the seconds to wait."""
+        if self.meter is None:
+            return 0.0
+        publishes = consumes = False
+        for need in needs:
+            publishes = publishes or need.action is Action.PUBLISH
+            consumes = consumes or (need.action is Action.CONSUME and not need.is_answer)
+        return self.meter.take_turn(now, publishes=publishes, consumes=consumes)
 
 
 def _scope(key: Key, action: Action) -> Scope:
     grants = [grant for grant in key.grants if action in grant.actions]
     return Scope(tuple(QueueName(grant.namespace, grant.queue) for grant in grants))
-
-
-def _kinds(needs: Needs) -> Iterator[str]:
-    """The fields of `Rates` that count a request."""
-    yield "requests"
-    if any(need.action is Action.PUBLISH for need in needs):
-        yield "publishes"
-    if any(need.action is Action.CONSUME and not need.is_answer for need in needs):
-        yield "consumes"
 
 
 class Holders:

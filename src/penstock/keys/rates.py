@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import Annotated
 
 import msgspec
@@ -75,26 +74,36 @@ class Bucket:
 class Meter:
     """What is left of all the limits of one key."""
 
-    __slots__ = ("_buckets",)
+    __slots__ = ("_consumes", "_publishes", "_requests")
 
     def __init__(self, rates: Rates, before: Meter | None = None) -> None:
         """Limits that stay the same go on from where they were `before`."""
-        kept = {} if before is None else before._buckets  # noqa: SLF001 - one of its own kind
-        self._buckets: dict[str, Bucket] = {
-            kind: _bucket(rate, kept.get(kind))
-            for kind, rate in msgspec.structs.asdict(rates).items()
-            if rate is not None
-        }
+        requests, publishes, consumes = before.buckets() if before else (None, None, None)
+        self._requests = _bucket(rates.requests, requests)
+        self._publishes = _bucket(rates.publishes, publishes)
+        self._consumes = _bucket(rates.consumes, consumes)
 
-    def take_turn(self, kinds: Iterable[str], now: float) -> float:
-        """Use up one turn of each limit on these kinds, if there is one; else the seconds until there is."""
-        buckets = [self._buckets[kind] for kind in kinds if kind in self._buckets]
-        wait_s = max((bucket.seconds_to_next(now) for bucket in buckets), default=0.0)
+    def buckets(self) -> tuple[Bucket | None, Bucket | None, Bucket | None]:
+        """One for each field of `Rates`."""
+        return self._requests, self._publishes, self._consumes
+
+    def take_turn(self, now: float, *, publishes: bool, consumes: bool) -> float:
+        """Use up one turn of each limit that counts this; else, and then of none, the seconds to wait."""
+        counting = [self._requests] if self._requests is not None else []
+        if publishes and self._publishes is not None:
+            counting.append(self._publishes)
+        if consumes and self._consumes is not None:
+            counting.append(self._consumes)
+        wait_s = 0.0
+        for bucket in counting:
+            wait_s = max(wait_s, bucket.seconds_to_next(now))
         if wait_s == 0.0:
-            for bucket in buckets:
+            for bucket in counting:
                 bucket.take()
         return wait_s
 
 
-def _bucket(rate: Rate, before: Bucket | None) -> Bucket:
+def _bucket(rate: Rate | None, before: Bucket | None) -> Bucket | None:
+    if rate is None:
+        return None
     return before if before is not None and before.rate == rate else Bucket(rate)

@@ -86,7 +86,7 @@ class Connection(asyncio.Protocol):
             self._refuse(Refusal(Problem.UNREADABLE, "the request ended before its end"))
         reader.stop()
         line.is_ending = True
-        if self._is_tls or not line.exchanges:
+        if self._is_tls or not line.exchanges or self._waited():
             return False
         self._service.pump.when_settled(self._give_up_waits)
         return True
@@ -136,6 +136,10 @@ class Connection(asyncio.Protocol):
         self._heard_at = self.reader.begun_at = self._service.coarse_now
         if self.line.quiet_since is not None:
             self.line.quiet_since = self._service.coarse_now
+
+    def recheck(self) -> None:
+        for exchange in list(self.line.exchanges):
+            exchange.recheck()
 
     def end(self) -> None:
         self.reader.end_after_this()
@@ -204,6 +208,11 @@ class Connection(asyncio.Protocol):
             return
         self._service.turned_away.add(self)
         self._refuse(Refusal(503, "too many connections; try again shortly"))
+
+    def _waited(self) -> bool:
+        """Withdraw what already waits: a message that came in this very turn must not go to one who left."""
+        commands = [exchange for exchange in self.line.exchanges if exchange.command is not None]
+        return any([self._service.pump.withdraw(exchange) for exchange in commands])
 
     def _give_up_waits(self) -> None:
         """Take a client that shut its side and whose command still waits for one that has gone.

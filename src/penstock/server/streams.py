@@ -17,6 +17,7 @@ from penstock.dialects.http import (
     HealthCheck,
     JournalLatest,
     JournalQuery,
+    KeyRequest,
     Problem,
     Response,
     ServerQuery,
@@ -66,6 +67,8 @@ class Streams:
                 if self._admits(exchange):
                     exchange.stream = Stream(self, exchange, query)
                     exchange.line.start_stream(exchange)
+            case KeyRequest():
+                self.service.key_desk.answer(exchange, query)
             case _:
                 assert_never(query)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import apsw
 
+from penstock.core.errors import StoreError
 from penstock.core.model import QueueName
 from penstock.core.record import Record
 from penstock.journal.records import Row, from_row
@@ -21,15 +23,11 @@ class SqliteJournalReader:
         self._path = path
 
     def bounds(self) -> tuple[int, int]:
-        connection = self._connect()
-        try:
+        with self._reading() as connection:
             return _bounds(connection)
-        finally:
-            connection.close()
 
     def records(self, after: int, limit: int) -> Iterator[Sequence[Record]]:
-        connection = self._connect()
-        try:
+        with self._reading() as connection:
             after = max(after, _bounds(connection)[0])
             while limit > 0:
                 piece = _piece(connection, after, min(limit, RECORDS_PER_PIECE))
@@ -38,11 +36,14 @@ class SqliteJournalReader:
                 yield piece
                 after = piece[-1].sequence
                 limit -= len(piece)
-        finally:
-            connection.close()
 
-    def _connect(self) -> apsw.Connection:
-        return apsw.Connection(str(self._path), flags=apsw.SQLITE_OPEN_READONLY)
+    @contextmanager
+    def _reading(self) -> Iterator[apsw.Connection]:
+        try:
+            with closing(apsw.Connection(str(self._path), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+                yield connection
+        except apsw.Error as exc:
+            raise StoreError(f"the journal in {self._path} could not be read: {exc}") from exc
 
 
 def _bounds(connection: apsw.Connection) -> tuple[int, int]:

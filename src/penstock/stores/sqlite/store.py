@@ -150,13 +150,17 @@ class SqliteStore:
         shelf = self._shelves[queue.number]
         own = self._contents.first(shelf, EXPIRY, limit)[:limit]
         found = {entry[1]: entry[2] for entry in own if entry[0] <= now_ms}
-        retention_ms = queue.settings.retention_ms
-        if retention_ms is not None and len(found) < limit:
-            for message in self._contents.oldest_expiring(shelf, limit):
-                if message.published_at_ms + retention_ms > now_ms:
-                    break
+        if queue.settings.retention_ms is not None and len(found) < limit:
+            for message in self._kept_too_long(shelf, now_ms - queue.settings.retention_ms, limit):
                 found.setdefault(message.sequence, message)
         return list(found.values())[:limit]
+
+    def _kept_too_long(self, shelf: Shelf, last_published_at_ms: int, limit: int) -> list[Message]:
+        oldest = self._contents.oldest_expiring(shelf, 1)
+        if not oldest or oldest[0].published_at_ms > last_published_at_ms:
+            return []  # as nearly always: a slice is read only when there is something in it
+        oldest = self._contents.oldest_expiring(shelf, limit)
+        return [message for message in oldest if message.published_at_ms <= last_published_at_ms]
 
     def twin(self, queue: Queue, match_key: bytes) -> MessageId | None:
         return self._contents.twin(queue.number, match_key)
