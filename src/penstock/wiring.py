@@ -72,7 +72,10 @@ class Daemons(NamedTuple):
     reaps: bool = True
 
 
-def open_store(config: Config, daemons: Daemons = Daemons()) -> Opened:
+ALL_DAEMONS = Daemons()
+
+
+def open_store(config: Config, daemons: Daemons = ALL_DAEMONS) -> Opened:
     """The store that the settings name."""
     url = config.store_url()
     match url.scheme:
@@ -191,7 +194,7 @@ class JournalAnswers:
         return self._pages.stream(query.after, query.limit, as_arrow=query.as_arrow)
 
 
-def run(config: Config, announce: Announce, daemons: Daemons = Daemons()) -> int:
+def run(config: Config, announce: Announce, daemons: Daemons = ALL_DAEMONS) -> int:
     """Serve until told to stop."""
     logging.basicConfig(level=config.log_level.upper(), format="%(message)s")
     keys = KeyFile(Path(config.data))

@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 
 # A file in `new` that nobody saw being closed is taken for whole when it was not written to for this long.
 SETTLED_AFTER_MS = 1000
+# A file from later than this was not moved by somebody whose turn came just after ours.
+SET_BACK_MS = 2000
 
 Pair = tuple[str, str]  # a queue and the name of a message in it
 
@@ -228,12 +230,14 @@ class Follower:
         if times is None or phase is Phase.READY or (phase is Phase.DELAYED and is_whole):
             return now_ms
         if phase is Phase.CLAIMED:
-            return self.claimed_until_ms(times, now_ms)
+            until_ms = self.claimed_until_ms(times, now_ms)
+            return now_ms + self._delay_ms if until_ms is None else until_ms
         return min(times.written_at_ns // 1_000_000, now_ms) + SETTLED_AFTER_MS
 
-    def claimed_until_ms(self, times: Times, now_ms: int) -> int:
-        """When a message goes back. One fetched in the future was fetched before the clock was set back."""
-        return min(times.moved_at_ns // 1_000_000, now_ms) + self._delay_ms
+    def claimed_until_ms(self, times: Times, now_ms: int) -> int | None:
+        """When a message goes back; None: the clock was set back since it was fetched, so nobody knows."""
+        fetched_at_ms = times.moved_at_ns // 1_000_000
+        return None if fetched_at_ms > now_ms + SET_BACK_MS else fetched_at_ms + self._delay_ms
 
 
 def _note(files: dict[Pair, Phase | None], place: Place, change: Change) -> None:

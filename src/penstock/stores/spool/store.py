@@ -45,6 +45,7 @@ class SpoolStore:
         moves: bool = True,
         reaps: bool = True,
         disk: Disk | None = None,
+        now_ms: int | None = None,
     ) -> None:
         """`moves` and `reaps`: whether this process is the mover and the reaper too."""
         settings = Settings(visibility_ms=delay_ms)
@@ -62,7 +63,7 @@ class SpoolStore:
         self.ids = self._index.ids
         self._inotify = Inotify()
         self._follower = Follower(self._folders, self._index, delay_ms, self._inotify)
-        self._follower.look_at_everything(time.time_ns() // 1_000_000)
+        self._follower.look_at_everything(time.time_ns() // 1_000_000 if now_ms is None else now_ms)
         self._transitions = Transitions(self._folders, self._index, self._follower, moves=moves)
         is_told = not is_on_a_network(str(root))
         self._survey = Survey(self._folders, self._index)

@@ -162,7 +162,7 @@ class Transitions:
             times = disk.times(self.path(message))
             if times is not None:
                 until_ms = self._follower.claimed_until_ms(times, now_ms)
-                if until_ms > now_ms:
+                if until_ms is not None and until_ms > now_ms:
                     return self._wait_until(message, until_ms)
             return self._go(message, Phase.READY, is_synced=False)
         finally:
