@@ -5,7 +5,8 @@ transitions.py   what an event does to files: the one place from which they are 
 incoming.py      new messages before others may see them
 folders.py       where files are, and what a rename can answer
 names.py         what files are called, and the time in their ids
-index.py         what is in the folders, in memory; lines.py: who is next
+index.py         what is in the folders, in memory
+shelf.py         one queue in memory; lines.py: who is next in it; agenda.py: when something is due
 others.py        whoever else changes the folders
 following.py     taking in what they did; inotify.py: what the kernel tells; survey.py: what it did not
 reaper.py        unlinking what was removed

@@ -16,9 +16,10 @@ from penstock.core.model import Message, Phase, QueueName
 from penstock.stores.spool import inotify as kernel
 from penstock.stores.spool.disk import Times
 from penstock.stores.spool.folders import Folders
-from penstock.stores.spool.index import Index, Shelf
+from penstock.stores.spool.index import Index
 from penstock.stores.spool.inotify import Change, Inotify
 from penstock.stores.spool.names import id_of, is_message_name, is_queue_name, split, ticks_of
+from penstock.stores.spool.shelf import Shelf
 
 log = logging.getLogger(__name__)
 

@@ -6,63 +6,15 @@ server and after every restart. A message that was given back is therefore in fr
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Sequence
-from heapq import heappop, heappush
-
 from penstock.core.ids import MessageId, to_uuid
-from penstock.core.model import Counts, Message, Phase, Queue, QueueName, Settings
+from penstock.core.model import Message, Phase, Queue, QueueName, Settings
+from penstock.stores.spool.agenda import Agenda
 from penstock.stores.spool.disk import Times
-from penstock.stores.spool.lines import Deadlines, Line
 from penstock.stores.spool.names import TimeIds, id_of, made_up_id, ms_of, ticks_at, ticks_of
+from penstock.stores.spool.shelf import Shelf
 
 NAMESPACE = "default"
 UNKNOWN_SIZE = -1  # nobody has looked yet
-
-
-class Shelf:
-    """One queue."""
-
-    def __init__(self, queue: Queue) -> None:
-        self.queue = queue
-        self.ready = Line()
-        self.claimed = Deadlines()
-        self.arriving = Deadlines()  # in `new`
-        self.away = Line()  # claimed and arriving, by sequence
-        self.roll: list[int] = []  # all sequences at the start of the purge under way
-
-    @property
-    def name(self) -> str:
-        return self.queue.name.name
-
-    def counts(self) -> Counts:
-        return Counts(len(self.ready), len(self.arriving), len(self.claimed))
-
-    def has(self, sequence: int) -> bool:
-        return sequence in self.ready.members or sequence in self.away.members
-
-    def oldest(self) -> Message | None:
-        firsts = self.ready.first(1) + self.away.first(1)
-        return min(firsts, key=lambda message: message.sequence, default=None)
-
-    def next_due_ms(self) -> int | None:
-        moments = [self.claimed.first_ms(), self.arriving.first_ms()]
-        return min((moment for moment in moments if moment is not None), default=None)
-
-    def by_sequence(self, after: int, last: int, limit: int) -> Sequence[Message]:
-        if after == 0:
-            self.roll = sorted([*self.ready.members, *self.away.members])
-        found: list[Message] = []
-        for at in range(bisect_right(self.roll, after), len(self.roll)):
-            sequence = self.roll[at]
-            if sequence > last or len(found) == limit:
-                break
-            message = self.ready.members.get(sequence) or self.away.members.get(sequence)
-            if message is not None:
-                found.append(message)
-        if len(found) < limit:
-            self.roll = []
-        return found
 
 
 class Index:
@@ -74,7 +26,7 @@ class Index:
         self.by_name: dict[str, Shelf] = {}
         self.messages: dict[MessageId, Message] = {}
         self._odd_names: dict[MessageId, str] = {}  # of files whose names are not their ids
-        self._agenda: list[tuple[int, int]] = []  # (when something is due in a queue, its number)
+        self.agenda = Agenda()
         self.ids = TimeIds()
         self.last_sequence = 0
         self.last_queue_number = 0
@@ -91,6 +43,7 @@ class Index:
     def close_shelf(self, shelf: Shelf) -> None:
         """A queue that is gone, with all that was in it."""
         del self.shelves[shelf.queue.number], self.by_name[shelf.name]
+        self.agenda.forget(shelf)
         for message in [*shelf.ready.members.values(), *shelf.away.members.values()]:
             del self.messages[message.id]
             self._odd_names.pop(message.id, None)
@@ -138,7 +91,7 @@ class Index:
             return
         (shelf.claimed if message.phase is Phase.CLAIMED else shelf.arriving).add(message)
         shelf.away.add(message)
-        heappush(self._agenda, (message.at_ms, message.queue.number))
+        self.agenda.look_by(shelf, message.at_ms)
 
     def displace(self, message: Message) -> None:
         """Take a message out of its line, before it changes."""
@@ -154,29 +107,3 @@ class Index:
         self.displace(message)
         del self.messages[message.id]
         self._odd_names.pop(message.id, None)
-
-    # What is due
-
-    def next_due_ms(self) -> int | None:
-        """When something is due in any queue."""
-        agenda = self._agenda
-        while agenda:
-            at_ms, number = agenda[0]
-            shelf = self.shelves.get(number)
-            if shelf is not None and shelf.next_due_ms() == at_ms:
-                return at_ms
-            heappop(agenda)
-        return None
-
-    def due_shelves(self, now_ms: int) -> list[Shelf]:
-        """The queues in which something is due, by number."""
-        due: dict[int, Shelf] = {}
-        entries: list[tuple[int, int]] = []
-        while (at_ms := self.next_due_ms()) is not None and at_ms <= now_ms:
-            entry = heappop(self._agenda)
-            if entry[1] not in due:
-                due[entry[1]] = self.shelves[entry[1]]
-                entries.append(entry)
-        for entry in entries:
-            heappush(self._agenda, entry)
-        return [due[number] for number in sorted(due)]

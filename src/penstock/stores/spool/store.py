@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import assert_never
 
+from penstock.core.errors import StoreFailed
 from penstock.core.events import Event
 from penstock.core.ids import MessageId
 from penstock.core.model import Content, Counts, Message, MoveState, Phase, Queue, QueueName, Settings
@@ -22,12 +23,13 @@ from penstock.core.traits import Traits
 from penstock.stores.spool.disk import Disk
 from penstock.stores.spool.folders import Folders
 from penstock.stores.spool.following import Follower
-from penstock.stores.spool.index import NAMESPACE, UNKNOWN_SIZE, Index, Shelf
+from penstock.stores.spool.index import NAMESPACE, UNKNOWN_SIZE, Index
 from penstock.stores.spool.inotify import Inotify
 from penstock.stores.spool.names import QUEUE_NAMES
 from penstock.stores.spool.network import is_on_a_network
 from penstock.stores.spool.others import SpoolOthers
 from penstock.stores.spool.reaper import Reaper
+from penstock.stores.spool.shelf import Shelf
 from penstock.stores.spool.survey import EVERY_S, EVERY_S_UNTOLD, Survey
 from penstock.stores.spool.transitions import Transitions
 
@@ -58,12 +60,14 @@ class SpoolStore:
         )
         self._moves = moves
         self._folders = Folders(str(root), disk or Disk())
-        self._folders.make()
         self._index = Index(settings)
         self.ids = self._index.ids
         self._inotify = Inotify()
         self._follower = Follower(self._folders, self._index, delay_ms, self._inotify)
-        self._follower.look_at_everything(time.time_ns() // 1_000_000 if now_ms is None else now_ms)
+        try:
+            self._follower.look_at_everything(time.time_ns() // 1_000_000 if now_ms is None else now_ms)
+        except OSError as exc:
+            raise StoreFailed(f"cannot read the folders in {root}: {exc}") from exc
         self._transitions = Transitions(self._folders, self._index, self._follower, moves=moves)
         is_told = not is_on_a_network(str(root))
         self._survey = Survey(self._folders, self._index)
@@ -168,10 +172,10 @@ class SpoolStore:
             self._reaper.wake()
 
     def due_queues(self, now_ms: int) -> Sequence[Queue]:
-        return [shelf.queue for shelf in self._index.due_shelves(now_ms)] if self._moves else ()
+        return [shelf.queue for shelf in self._index.agenda.due(now_ms)] if self._moves else ()
 
     def next_due_ms(self) -> int | None:
-        return self._index.next_due_ms() if self._moves else None
+        return self._index.agenda.next_ms() if self._moves else None
 
     def moves_under_way(self) -> Sequence[MoveState]:
         return ()

@@ -24,8 +24,9 @@ from penstock.core.model import Message, Phase
 from penstock.stores.spool.folders import Folders, Moved
 from penstock.stores.spool.following import Follower
 from penstock.stores.spool.incoming import Incoming
-from penstock.stores.spool.index import Index, Shelf
+from penstock.stores.spool.index import Index
 from penstock.stores.spool.names import ms_of, split, ticks_of
+from penstock.stores.spool.shelf import Shelf
 
 log = logging.getLogger(__name__)
 
