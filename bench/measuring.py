@@ -57,6 +57,9 @@ class Wrk:
         return result
 
 
+Rounds = dict[str, list[Figures]]  # by scenario, in the order in which they were measured
+
+
 def medians(rounds: list[Figures]) -> Figures:
     """The figure in the middle, each by itself."""
     return Figures(

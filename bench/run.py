@@ -15,7 +15,7 @@ from rich.console import Console
 from bench import report
 from bench.backlog import BATCH, make_backlog
 from bench.budgets import verdicts
-from bench.measuring import Figures, Wrk, medians
+from bench.measuring import Figures, Rounds, Wrk, medians
 from bench.peers import measure_peers
 from bench.processes import Memory, memory
 from bench.programs import find_program
@@ -23,8 +23,6 @@ from bench.server import Server
 
 SCENARIOS = ("publish", "cycle", "size")
 SHALLOW = 1000
-
-Rounds = dict[str, list[Figures]]
 
 
 def main() -> None:
@@ -36,7 +34,7 @@ def main() -> None:
     with TemporaryDirectory(prefix="bench-", dir=made_here) as name:
         directory = Path(name)
         shallow, deep, held = _measure(wrk, directory, options.depth, options.rounds, console)
-        by_depth = {SHALLOW: shallow, options.depth: deep}
+        by_depth = {SHALLOW: _medians(shallow), options.depth: _medians(deep)}
         report.show_figures(console, by_depth)
         judged = verdicts(shallow, deep, held)
         report.show_verdicts(console, judged)
@@ -57,7 +55,7 @@ def main() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("--depth", type=int, default=5_000_000, help="messages in the deep queue")
-    parser.add_argument("--rounds", type=int, default=3, help="rounds whose median is taken")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds whose median is taken")
     parser.add_argument("--seconds", type=int, default=8, help="how long each measurement takes")
     parser.add_argument("--warm-up", type=int, default=2, help="seconds before each measurement")
     parser.add_argument("--peers", action="store_true", help="also measure beanstalkd and Redis")
@@ -74,7 +72,7 @@ def _options() -> argparse.Namespace:
 
 def _measure(
     wrk: Wrk, directory: Path, depth: int, rounds: int, console: Console
-) -> tuple[dict[str, Figures], dict[str, Figures], Memory]:
+) -> tuple[Rounds, Rounds, Memory]:
     shallow: Rounds = {scenario: [] for scenario in SCENARIOS}
     deep: Rounds = {scenario: [] for scenario in SCENARIOS}
     make_backlog(directory / "deep", depth)
@@ -85,7 +83,7 @@ def _measure(
                 shallow[scenario].append(_measure_shallow(wrk, directory / f"{scenario}-{number}", scenario))
                 deep[scenario].append(wrk.measure(deep_server, scenario))
         held = memory(deep_server.pid)
-    return _medians(shallow), _medians(deep), held
+    return shallow, deep, held
 
 
 def _measure_shallow(wrk: Wrk, data: Path, scenario: str) -> Figures:

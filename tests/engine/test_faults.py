@@ -7,7 +7,7 @@ import pytest
 from penstock.core.commands import Claim, Command, Draft, IfMissing, Inspect, Publish, Purge
 from penstock.core.limits import SLICE
 from penstock.core.model import Content, Phase, QueueName
-from penstock.core.outcomes import Published, Unavailable
+from penstock.core.outcomes import Delivered, Outcome, Published, Unavailable
 from tests.engine.driving import Driver
 from tests.engine.watched import WatchedStore
 
@@ -117,3 +117,24 @@ def test_what_was_answered_before_the_failure_stays_answered(driver: Driver, sto
     driver.submit(PUBLISH)
     driver.engine.run()
     assert isinstance(kept.outcome, Published)
+
+
+class BrokenAsker:
+    """Whose other end fails in the middle of an answer."""
+
+    def answer(self, outcome: Outcome) -> bool:
+        raise RuntimeError(f"cannot take {outcome}")
+
+
+def test_an_asker_that_fails_costs_nobody_else_an_answer_and_gives_its_message_back(
+    driver: Driver, caplog: pytest.LogCaptureFixture
+) -> None:
+    driver.engine.submit(Claim((Q,)), BrokenAsker())
+    other = driver.submit(PUBLISH)
+    driver.engine.run()
+    assert isinstance(other.outcome, Published)
+    assert "answering Claim failed" in caplog.text
+    claimed = driver.ask(Claim((Q,), limit=2))
+    assert isinstance(claimed, Delivered)
+    (given_back,) = [message for message in claimed.messages if message.attempt > 1]
+    assert (given_back.attempt, given_back.receives) == (2, 1)

@@ -337,6 +337,14 @@ def test_a_connection_is_not_read_while_it_is_owed_too_many_answers(serve: Serve
     eventually(lambda: len(server.engine.waiting) == 4)
 
 
+def test_the_body_of_the_last_request_allowed_is_still_read(serve: Serve) -> None:
+    client = serve(limits=Limits(pipelined_max=1)).connect()
+    client.send(head(b"Content-Length: 8\r\n") + b"half")
+    client.send(b"half" + GET)
+    assert client.answer().endswith(b"echo: halfhalf")
+    assert client.answer() == AT_ONCE
+
+
 def test_any_number_of_pipelined_requests_is_answered_in_the_end(serve: Serve) -> None:
     server = serve(limits=Limits(pipelined_max=4))
     client = server.connect()
@@ -394,6 +402,7 @@ def test_a_client_that_never_reads_is_cut_off(serve: Serve) -> None:
     server = serve(limits=Limits(write_stall_seconds=SOON))
     client = deaf_client(server)
     client.send(BIG * 10)
+    eventually(lambda: len(server.server.service.connections) == 1)
     eventually(lambda: not server.server.service.connections)
 
 
@@ -402,6 +411,7 @@ def test_a_client_that_never_reads_its_last_answer_is_cut_off(serve: Serve, unse
     server = serve(limits=Limits(write_stall_seconds=SOON, unsent_bytes_max=unsent_bytes_max))
     client = deaf_client(server)
     client.send(BIG[:-2].replace(b"1000000", b"9000000") + b"Connection: close\r\n\r\n")
+    eventually(lambda: len(server.server.service.connections) == 1)
     eventually(lambda: not server.server.service.connections)
 
 

@@ -14,7 +14,7 @@ from tests.server.conftest import RunningServer
 class PlannedCall:
     """One call of a `Clockwork`."""
 
-    def __init__(self, loop: Clockwork, at_ms: float, callback: Callable[[], None]) -> None:
+    def __init__(self, loop: Clockwork, at_ms: int, callback: Callable[[], None]) -> None:
         self._loop = loop
         self.at_ms = at_ms
         self.callback = callback
@@ -41,7 +41,8 @@ class Clockwork:
         self.soon.append(callback)
 
     def call_later(self, delay: float, callback: Callable[[], None]) -> PlannedCall:
-        timer = PlannedCall(self, self.now_ms + delay * 1000, callback)
+        # To the nearest millisecond, as uvloop's timers.
+        timer = PlannedCall(self, self.now_ms + round(delay * 1000), callback)
         self.timers.append(timer)
         return timer
 

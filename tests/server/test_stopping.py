@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -94,31 +93,22 @@ def test_what_was_submitted_is_done_though_its_client_has_gone(server: RunningSe
     client = server.connect()
 
     def stop_before_the_batch_runs() -> None:
-        server.engine.queue.append(("say last words", Nobody()))
+        server.engine.batch_max = 1
+        server.engine.queue.extend((f"say goodbye {number}", Nobody()) for number in range(50))
         server.server.stop()
 
     client.send(GET)
     client.answer()
     server.call(stop_before_the_batch_runs)
     server.join()
-    assert server.engine.batches == [["say last words"]]
+    assert server.engine.batches == [[f"say goodbye {number}"] for number in range(50)]
 
 
 def test_a_connection_accepted_just_before_is_closed(server: RunningServer) -> None:
-    held, sent = threading.Event(), threading.Event()
-
-    def hold_and_stop() -> None:
-        held.set()
-        sent.wait()
-        # Connected by now, but the loop has not come to hear of it.
-        server.loop.call_soon(server.server.stop)
-
-    server.loop.call_soon_threadsafe(hold_and_stop)
-    held.wait()
-    client = server.connect()
-    sent.set()
-    assert client.is_closed()
-    server.join()
+    # As if the listener had accepted it in the turn of the loop in which it was closed.
+    server.server.service.is_stopping = True
+    assert server.connect().is_closed()
+    assert server.server.service.connections == set()
 
 
 class Nobody:

@@ -7,6 +7,7 @@ import msgspec
 from penstock.core.model import QueueName
 
 ALL = "*"
+_EVERYTHING = QueueName(ALL, ALL)
 
 
 def fits(pattern: str, name: str) -> bool:
@@ -32,4 +33,4 @@ class Scope(msgspec.Struct, frozen=True, gc=False):
 
     def is_everything(self) -> bool:
         """Whether a single pattern holds every queue there can be."""
-        return QueueName(ALL, ALL) in self.patterns
+        return _EVERYTHING in self.patterns

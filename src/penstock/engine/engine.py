@@ -308,7 +308,12 @@ class Engine:
     def _answer_all(self) -> None:
         answers, self._answers = self._answers, []
         for command, asker, outcome in answers:
-            if not asker.answer(outcome) and isinstance(command, Claim) and isinstance(outcome, Delivered):
+            try:
+                is_taken = asker.answer(outcome)
+            except Exception:
+                log.exception("answering %s failed", type(command).__name__)  # the others still get theirs
+                is_taken = False
+            if not is_taken and isinstance(command, Claim) and isinstance(outcome, Delivered):
                 self._give_back(command, outcome)
 
     def _give_back(self, command: Claim, outcome: Delivered) -> None:

@@ -95,6 +95,7 @@ class Detail(msgspec.Struct, omit_defaults=True):
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Detail).decode
+_NO_DETAIL = Detail()
 _LAST_RECEIVE = _encode(Detail(is_last_receive=True))
 
 
@@ -218,7 +219,7 @@ def _lasting(
         None,
         None,
         until_ms,
-        _encode(extra),
+        None if extra == _NO_DETAIL else _encode(extra),
         None,
     )
 

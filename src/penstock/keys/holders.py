@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import assert_never
+
 import msgspec
 
 from penstock.core.commands import Acknowledge, Command, DescribeMove, ListQueues
@@ -13,13 +15,15 @@ from penstock.keys.ring import Key, KeyRing
 
 ANSWERS_KEPT_MAX = 1024  # for each key
 
+Place = QueueName | str | None  # a queue, some queue of a namespace, or everything, as in `Need`
+
 _MAY_NAME_NO_QUEUE = (Acknowledge, ListQueues, DescribeMove)
 
 
 class Holder:
     """One key, made ready to be asked about."""
 
-    __slots__ = ("_may_reach", "_scopes", "key", "meter")
+    __slots__ = ("_answers", "_scopes", "key", "meter")
 
     def __init__(self, key: Key, before: Holder | None = None) -> None:
         """`before` is who held the same key until now."""
@@ -29,7 +33,7 @@ class Holder:
             self.meter = Meter(key.rates, before.meter if before else None)
         self._scopes = {action: _scope(key, action) for action in Action}
         # Every request asks twice, and most ask for the same few queues.
-        self._may_reach: dict[tuple[Action, QueueName], bool] = {}
+        self._answers: dict[tuple[Action, Place], bool] = {}
 
     def may(self, needs: Needs) -> bool:
         """Whether the key allows all of it."""
@@ -39,16 +43,23 @@ class Holder:
         return True
 
     def _may(self, need: Need) -> bool:
-        if need.queue is not None:
-            known = self._may_reach.get((need.action, need.queue))
-            return self._find_out(need.action, need.queue) if known is None else known
-        scope = self._scopes[need.action]
-        return scope.is_everything() if need.namespace is None else scope.reaches(need.namespace)
+        known = self._answers.get((need.action, need.queue or need.namespace))
+        return self._find_out(need.action, need.queue or need.namespace) if known is None else known
 
-    def _find_out(self, action: Action, name: QueueName) -> bool:
-        if len(self._may_reach) >= ANSWERS_KEPT_MAX:
-            self._may_reach.clear()
-        answer = self._may_reach[action, name] = self._scopes[action].covers(name)
+    def _find_out(self, action: Action, place: Place) -> bool:
+        scope = self._scopes[action]
+        match place:
+            case None:
+                answer = scope.is_everything()
+            case str():
+                answer = scope.reaches(place)
+            case QueueName():
+                answer = scope.covers(place)
+            case _:
+                assert_never(place)
+        if len(self._answers) >= ANSWERS_KEPT_MAX:
+            self._answers.clear()
+        self._answers[action, place] = answer
         return answer
 
     def narrowed(self, command: Command) -> Command:

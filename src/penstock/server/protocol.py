@@ -162,7 +162,8 @@ class Connection(asyncio.Protocol):
             return
         if self.reader.is_in_message:
             self._heard_at = self._service.coarse_now
-        if len(self.line.exchanges) >= self._limits.pipelined_max:
+        # The rest of a request that is being read is still read: nothing else would bring its answer about.
+        if len(self.line.exchanges) >= self._limits.pipelined_max and self.reader.exchange is None:
             self._pause()
 
     def _feed_backlog(self) -> None:
@@ -212,7 +213,8 @@ class Connection(asyncio.Protocol):
     def _waited(self) -> bool:
         """Withdraw what already waits: a message that came in this very turn must not go to one who left."""
         commands = [exchange for exchange in self.line.exchanges if exchange.command is not None]
-        return any([self._service.pump.withdraw(exchange) for exchange in commands])
+        withdrawn = [self._service.pump.withdraw(exchange) for exchange in commands]
+        return any(withdrawn)
 
     def _give_up_waits(self) -> None:
         """Take a client that shut its side and whose command still waits for one that has gone.

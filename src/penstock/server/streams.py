@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar, assert_never
 
+from penstock.core.errors import StoreError
 from penstock.dialects.http import (
     HealthCheck,
     JournalLatest,
@@ -209,7 +210,10 @@ class Stream:
         self._streams.release(self._pieces)
         exchange.stream = None
         if not self._is_head_sent:
-            exchange.crash("reading the journal", error)
+            if isinstance(error, StoreError):
+                exchange.refuse(Problem.UNAVAILABLE, "the journal cannot be read")
+            else:
+                exchange.crash("reading the journal", error)
             return
         exchange.line.service.log.crashed(exchange.request.request_id, "reading the journal", error)
         exchange.line.abort()

@@ -13,7 +13,9 @@ from penstock.core.model import QueueName
 from penstock.core.record import Record
 from penstock.journal.records import Row, from_row
 
-RECORDS_PER_PIECE = 2000  # each piece is a read of its own, so that none holds up a checkpoint for long
+# Each piece is a read of its own, so that none holds up a checkpoint for long or fills the memory.
+RECORDS_PER_PIECE = 2000
+BYTES_PER_PIECE = 16 * 1024 * 1024
 
 
 class SqliteJournalReader:
@@ -61,7 +63,12 @@ def _piece(connection: apsw.Connection, after: int, limit: int) -> list[Record]:
            WHERE j.sequence > ? ORDER BY j.sequence LIMIT ?""",
         (after, limit),
     )
-    return [
-        Record(sequence, at_ms, dialect, QueueName(namespace or "", name or ""), from_row(Row(*columns)))
-        for sequence, at_ms, dialect, namespace, name, *columns in rows
-    ]
+    piece: list[Record] = []
+    bytes_left = BYTES_PER_PIECE
+    for sequence, at_ms, dialect, namespace, name, *columns in rows:
+        row = Row(*columns)
+        bytes_left -= row.size or 0
+        if bytes_left < 0 and piece:
+            break
+        piece.append(Record(sequence, at_ms, dialect, QueueName(namespace or "", name or ""), from_row(row)))
+    return piece

@@ -1,0 +1,114 @@
+"""Requests that nobody has thought of, made from the documents, right ones and wrong ones.
+
+Whatever is sent, the answer is no fault, its status is described, and its headers and body are as described.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import requests
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from schemathesis import Case, GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from tests.openapi.documents import FOLDER, Operation, document
+from tests.openapi.service import Service
+
+DIALECTS = ["emodb", "lmstfy", "mqcore", "mqs", "native"]
+EXAMPLES = 40  # for each operation and mode
+AS_DESCRIBED = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
+MATTERS_OF_HTTP = (414, 431)  # of any path, and so of none; each document says so at its top
+WAITS = ("timeout", "X-MQS-MAX-WAIT-TIME")
+
+pytestmark = pytest.mark.slow
+
+RIGHT, WRONG = GenerationMode.POSITIVE, GenerationMode.NEGATIVE
+
+
+def has_something_to_be_wrong(dialect: str, operation: Operation) -> bool:
+    return bool(document(dialect).parameters(operation) or "requestBody" in operation.node)
+
+
+each_operation = pytest.mark.parametrize(
+    ("dialect", "asked", "mode"),
+    [
+        pytest.param(name, operation, mode, id=f"{name}: {operation} {mode.value}")
+        for name in DIALECTS
+        for operation in document(name).operations
+        for mode in (RIGHT, WRONG)
+        if mode is RIGHT or has_something_to_be_wrong(name, operation)
+    ],
+)
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with Service(tmp_path_factory.mktemp("service"), DIALECTS) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[requests.Session]:
+    with requests.Session() as session:
+        yield session
+
+
+@each_operation
+def test_every_answer_is_as_described(
+    dialect: str, asked: Operation, mode: GenerationMode, service: Service, session: requests.Session
+) -> None:
+    schema = schemathesis.openapi.from_path(FOLDER / f"{dialect}.json")
+    operation = schema[asked.path][asked.method]
+    service.furnish()
+    base = document(dialect).bases[0 if mode is RIGHT else -1]
+    base_url = f"http://127.0.0.1:{service.ports[dialect]}{base}"
+
+    @settings(
+        max_examples=EXAMPLES,
+        derandomize=True,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(operation.as_strategy(generation_mode=mode), st.booleans())
+    def ask(case: Case, is_at_home: bool) -> None:
+        cut_waits(case)
+        if is_at_home:
+            go_home(case)
+        response = case.call(base_url, session)
+        if response.status_code not in MATTERS_OF_HTTP:
+            case.validate_response(response, AS_DESCRIBED)
+
+    ask()
+
+
+def cut_waits(case: Case) -> None:
+    """Nobody has the time that a consumer may ask for."""
+    for given_values in (case.query, case.headers):
+        for name in WAITS:
+            if str(given_values.get(name, "")).isdigit():
+                given_values[name] = "0"
+
+
+def go_home(case: Case) -> None:
+    """Ask for the queue that has something in it; a name made up is hardly ever one that is there."""
+    for name in ("queue", "target"):
+        if name in case.path_parameters and case.operation.label != "DELETE /messages/{target}":
+            case.path_parameters[name] = "jobs"
+    if "namespace" in case.path_parameters:
+        case.path_parameters["namespace"] = "default"
