@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
+from tests.crash.conftest import WITHOUT_DISKS
 from tests.spool.naive import NaiveMqCore
 from tests.spool.spooling import Server
+
+collect_ignore = ["test_own_disk.py"] if WITHOUT_DISKS else []
 
 
 @pytest.fixture
