@@ -194,6 +194,31 @@ def test_a_lost_race_means_another_message_and_never_an_empty_answer(
     monkeypatch.setattr(LateNews, "is_held_back", False)
 
 
+def test_a_message_taken_between_its_reading_and_its_claim_is_not_handed_out_twice(
+    start: Start, naive: NaiveMqCore
+) -> None:
+    class TakenMeanwhile(Disk):
+        thief: NaiveMqCore | None = None
+
+        def read(self, path: str) -> bytes:
+            body = super().read(path)
+            if self.thief is not None:
+                self.thief.fetch("jobs")
+                self.thief = None
+            return body
+
+    disk = TakenMeanwhile()
+    server = start(disk=disk)
+    server.put()
+    for body in ("theirs", "ours"):
+        server.post(body)
+    disk.thief = naive
+    assert server.fetched() == "ours"
+    disk.thief = naive
+    server.post("theirs too")
+    assert server.fetched() is None
+
+
 def test_a_server_that_missed_a_second_fetch_does_not_give_the_message_back_early(
     start: Start, monkeypatch: pytest.MonkeyPatch, root: Path
 ) -> None:
@@ -226,6 +251,24 @@ def test_a_queue_deleted_by_one_server_is_gone_for_the_other(start: Start) -> No
     one.put()
     other.advance(DELAY_IS_OVER_MS)
     assert other.fetched() is None
+
+
+def test_a_deleted_queue_takes_along_what_we_were_not_told_of(
+    start: Start, naive: NaiveMqCore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.stores.spool.store.Inotify", LateNews)
+    server = start()
+    server.put()
+    server.post("fetched by them")
+    monkeypatch.setattr(LateNews, "is_held_back", True)
+    naive.fetch("jobs")
+    naive.add("jobs", "added by them")
+    server.drop()
+    monkeypatch.setattr(LateNews, "is_held_back", False)
+    server.put()
+    server.advance(DELAY_IS_OVER_MS)
+    assert server.fetched() is None
+    assert server.reap() == 2
 
 
 def test_a_message_landing_while_its_queue_is_deleted_goes_with_it(start: Start) -> None:
