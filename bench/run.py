@@ -49,7 +49,7 @@ def main() -> None:
             report.show_peers(console, peers)
             written["peers"] = {name: asdict(figures) for name, figures in peers.items()}
     report.write_json(options.json, written)
-    console.print(f"Medians of {options.rounds} rounds; all of it is in {options.json}")
+    console.print(f"Medians of {options.rounds} round(s); all of it is in {options.json}")
 
 
 def _options() -> argparse.Namespace:

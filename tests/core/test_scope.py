@@ -40,7 +40,7 @@ ONLY_JOBS = Scope((JOBS,))
         ("[j]obs*", "jobs", False),
     ],
 )
-def test_a_pattern_is_a_name_or_the_beginning_of_names(pattern: str, name: str, is_fit: bool) -> None:
+def test_a_pattern_is_a_name_or_the_beginning_of_names(pattern: str, name: str, *, is_fit: bool) -> None:
     assert fits(pattern, name) is is_fit
 
 

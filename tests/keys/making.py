@@ -31,5 +31,3 @@ def id_of(text: str) -> str:
 def remove_key(file: KeyFile, text: str) -> None:
     """Take a key back."""
     file.change(lambda ring, _: (ring.without(id_of(text)), None))
-
-

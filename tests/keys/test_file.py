@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import subprocess
 import sys
 import textwrap
@@ -85,7 +86,7 @@ def test_a_change_that_fails_on_the_way_leaves_the_old_ring(
     def full_disk(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(key_file.os, "fsync", full_disk)
+    monkeypatch.setattr(os, "fsync", full_disk)
     with pytest.raises(KeyFileError, match="No space left on device"):
         remove_key(file, text)
     ring = file.read()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.core.commands import Acknowledge, DescribeMove, ListQueues, Publish
+from penstock.core.commands import Acknowledge, Command, DescribeMove, ListQueues, Publish
 from penstock.core.model import QueueName
 from penstock.core.scope import Scope
 from penstock.keys.grants import Action, Need
@@ -33,7 +33,7 @@ ID = b"i" * 16
         (["publish,consume,inspect,administer:*/*"], Need(Action.JOURNAL), False),
     ],
 )
-def test_a_key_allows_what_one_of_its_grants_does(grants: list[str], need: Need, is_allowed: bool) -> None:
+def test_a_key_allows_what_one_of_its_grants_does(grants: list[str], need: Need, *, is_allowed: bool) -> None:
     holder = Holder(key(*grants))
     assert holder.may((need,)) is is_allowed
     assert holder.may((need,)) is is_allowed, "remembered"
@@ -65,10 +65,7 @@ def test_a_command_that_names_no_queue_is_kept_to_those_allowed() -> None:
 
 
 def test_a_command_that_names_its_queue_or_may_reach_all_is_left_as_it_is() -> None:
-    commands = [
-        Acknowledge("default", "jobs", (ID,)),
-        Publish(JOBS, ()),
-    ]
+    commands: list[Command] = [Acknowledge("default", "jobs", (ID,)), Publish(JOBS, ())]
     assert [Holder(key("consume:default/jobs")).narrowed(command) for command in commands] == commands
     anywhere = Acknowledge("default", None, (ID,))
     assert Holder(key("consume:*/*")).narrowed(anywhere) == anywhere

@@ -27,7 +27,10 @@ REDRIVEN = Settings(redrive=Redrive(1, "mail"))
     ("command", "needs"),
     [
         (c.Publish(JOBS, ()), [Need(PUBLISH, JOBS)]),
-        (c.PublishAll((c.Publish(JOBS, ()), c.Publish(MAIL, ()))), [Need(PUBLISH, JOBS), Need(PUBLISH, MAIL)]),
+        (
+            c.PublishAll((c.Publish(JOBS, ()), c.Publish(MAIL, ()))),
+            [Need(PUBLISH, JOBS), Need(PUBLISH, MAIL)],
+        ),
         (c.Claim((JOBS, MAIL)), [Need(CONSUME, JOBS), Need(CONSUME, MAIL)]),
         (c.Acknowledge("default", "jobs", (ID,)), [Need(CONSUME, JOBS, is_answer=True)]),
         (c.Acknowledge("default", None, (ID,)), [Need(CONSUME, namespace="default", is_answer=True)]),

@@ -23,7 +23,9 @@ def test_a_rate_is_a_count_per_second_or_per_so_many_seconds() -> None:
     assert [str(parse_rate(text)) for text in ("100", "30/60")] == ["100", "30/60"]
 
 
-@pytest.mark.parametrize("text", ["", "0", "-1", "1.5", "1/0", "1/", "/1", "fast", "1/86401", "9999999999", "1 "])
+@pytest.mark.parametrize(
+    "text", ["", "0", "-1", "1.5", "1/0", "1/", "/1", "fast", "1/86401", "9999999999", "1 "]
+)
 def test_a_rate_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(repr(text))) as refusal:
         parse_rate(text)

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+from penstock.keys.file import KeyFile
 from penstock.server.routing import Router
 from tests.transcripts.over_port import OverPortStage
 from tests.transcripts.player import Answer, Question, play
@@ -73,7 +74,10 @@ def of_dialect(name: str) -> list[Exchange]:
 def _played(transcript: Transcript) -> list[Exchange]:
     folder = transcript.path.parent.name
     dialects = speakers(folder, transcript.settings)
-    with TemporaryDirectory() as directory, OverPortStage(dialects, Path(directory)) as stage:
+    with (
+        TemporaryDirectory() as directory,
+        OverPortStage(dialects, Path(directory), KeyFile(Path(directory))) as stage,
+    ):
         recorder = _Recorder(stage, Router(dialects, dialects[0]), f"{folder}/{transcript.path.stem}")
         play(transcript, recorder)
     return recorder.exchanges

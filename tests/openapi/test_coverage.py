@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from tests.openapi.documents import Operation, document, path_of
+from tests.openapi.documents import NAMES, Operation, document, path_of
 from tests.openapi.exchanges import Exchange, of_dialect
 
-DIALECTS = ["emodb", "lmstfy", "mqcore", "mqs", "native"]
-each_dialect = pytest.mark.parametrize("dialect", DIALECTS)
+each_dialect = pytest.mark.parametrize("dialect", NAMES)
 
 # What a request gets that is none of the operations.
 STATUSES_OF_NOTHING = {
     "emodb": {404, 405},
     "lmstfy": {404},
+    "lmstfy-admin": {404},
     "mqcore": {404},
     "mqs": {404},
     "native": {404, 405, 413},

@@ -8,11 +8,12 @@ import pytest
 
 from penstock.config import Config
 from penstock.dialects.http import Denial, Problem, Response
+from penstock.dialects.lmstfy_admin import LmstfyAdmin
 from penstock.wiring import dialects
 from tests.openapi.documents import Operation, document
 from tests.transcripts.player import Answer
 
-SPOKEN = dialects(Config())
+SPOKEN = dialects(Config()) | {LmstfyAdmin.name: LmstfyAdmin(is_local=False)}
 each_dialect = pytest.mark.parametrize("name", SPOKEN)
 
 

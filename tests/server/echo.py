@@ -139,7 +139,8 @@ class EchoEngine:
             return 0
         return max(0.0, min(self.waiting.values()) - self._now_ms()) if self.waiting else None
 
-    def now_ms(self) -> int:
+    @property
+    def decided_at_ms(self) -> int:
         return int(self._now_ms())
 
     def end_waits(self) -> None:

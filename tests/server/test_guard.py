@@ -269,12 +269,13 @@ def test_the_log_names_keys_by_their_id_and_never_holds_one(
     start: Start, keys: KeyFile, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    key = add_key(keys, "consume:default/echo")
+    key, other = add_key(keys, "consume:default/echo"), add_key(keys, "consume:*/*")
     client = start().connect()
-    for request in (post("/other", key=key), post("/echo", key="not-a-key"), post("/read-crash", key=key)):
+    for request in (post("/other", key=key), post("/echo", key="not-a-key"), post("/read-crash", key=other)):
         client.send(request)
         client.answer()
+    assert "reading echo" in caplog.text
     assert f"does not allow it, {id_of(key)}" in caplog.text
     assert "an unknown key" in caplog.text
-    assert key.split("_")[2] not in caplog.text
+    assert all(each.split("_")[2] not in caplog.text for each in (key, other))
     assert "not-a-key" not in caplog.text

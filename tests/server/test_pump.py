@@ -92,7 +92,8 @@ class ClockedEngine:
     def milliseconds_to_next(self) -> float | None:
         return min(self.due_ms) - self._loop.now_ms if self.due_ms else None
 
-    def now_ms(self) -> int:
+    @property
+    def decided_at_ms(self) -> int:
         return self._loop.now_ms
 
     def end_waits(self) -> None:

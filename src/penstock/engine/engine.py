@@ -75,6 +75,7 @@ class Engine:
         self._waiting = WaitingRoom()
         self._has_uncommitted = False
         self._next_trim_ms = 0
+        self.decided_at_ms = 0  # the moment at which the last batch was decided
         self.is_healthy = True
 
     def submit(self, command: Command, asker: Asker) -> None:
@@ -129,7 +130,7 @@ class Engine:
     # One batch
 
     def _decide_batch(self) -> None:
-        now_ms = self.now_ms()
+        now_ms = self.decided_at_ms = self.now_ms()
         if self._others is not None:
             self._wake_for(self._others.follow(now_ms), now_ms)
         self._do_what_is_due(now_ms)

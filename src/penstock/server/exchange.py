@@ -103,7 +103,7 @@ class Exchange(msgspec.Struct, eq=False):
         if isinstance(outcome, Crashed):
             return self.refuse(Problem.INTERNAL, _FAILED)
         try:
-            response = self.dialect.write(command, outcome, self.line.service.engine.now_ms())
+            response = self.dialect.write(command, outcome, self.line.service.engine.decided_at_ms)
         except Exception as error:  # noqa: BLE001 - a fault in one dialect must not reach the other clients
             return self.crash(f"writing {self.dialect.name}", error)
         return self.respond(response)

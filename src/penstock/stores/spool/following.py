@@ -101,7 +101,7 @@ class Follower:
         if phase is None:
             # It may have arrived elsewhere since, and that not be told yet.
             phase = self._folders.where(queue, name)
-        self._set(queue, name, phase, now_ms, is_whole=True)
+        self._set(queue, name, message, phase, now_ms, is_whole=True)
 
     # Looking
 
@@ -137,7 +137,7 @@ class Follower:
             if message is not None:
                 unseen.pop(message.id, None)
             if message is None or message.phase is not phase:
-                self._set(queue, name, phase, now_ms, is_whole=False)
+                self._set(queue, name, message, phase, now_ms, is_whole=False)
 
     def look_at_queue(self, queue: str, now_ms: int) -> None:
         """See whether a queue is there, and if it is new to us what is in it."""
@@ -159,7 +159,7 @@ class Follower:
         phase = self._folders.where(queue, name)
         message = self._index.find(queue, name)
         if phase is not (None if message is None else message.phase):
-            self._set(queue, name, phase, now_ms, is_whole=False)
+            self._set(queue, name, message, phase, now_ms, is_whole=False)
 
     def _open_or_close(self, queue: str, now_ms: int) -> bool:
         """Whether a queue is there that was not, or not this one, before."""
@@ -199,14 +199,25 @@ class Follower:
 
     # The index
 
-    def _set(self, queue: str, name: str, phase: Phase | None, now_ms: int, *, is_whole: bool) -> None:
+    def _set(
+        self,
+        queue: str,
+        name: str,
+        message: Message | None,
+        phase: Phase | None,
+        now_ms: int,
+        *,
+        is_whole: bool,
+    ) -> None:
         """Put a message into the index, or to another place in it, or out of it."""
         shelf = self._index.by_name.get(queue)
-        message = self._index.find(queue, name)
         if shelf is None:
             return  # it is looked for when its queue comes
-        times = self._times_of(queue, name, phase)
-        is_there = phase is not None and (times is not None or not _asks_for_times(queue, name, phase))
+        times: Times | None = None
+        is_there = phase is not None
+        if phase is not None and _asks_for_times(queue, name, phase):
+            times = self._folders.disk.times(self._folders.path(phase, queue, name))
+            is_there = times is not None
         if phase is None or not is_there:
             if message is not None:
                 self._index.forget(message)
@@ -221,11 +232,6 @@ class Follower:
             self._index.place(message)
         if phase is Phase.READY:
             self._readied[queue] = None
-
-    def _times_of(self, queue: str, name: str, phase: Phase | None) -> Times | None:
-        if phase is None or not _asks_for_times(queue, name, phase):
-            return None
-        return self._folders.disk.times(self._folders.path(phase, queue, name))
 
     def _at_ms(self, phase: Phase, times: Times | None, now_ms: int, *, is_whole: bool) -> int:
         if times is None or phase is Phase.READY or (phase is Phase.DELAYED and is_whole):

@@ -56,11 +56,11 @@ class Index:
 
     def find(self, queue: str, name: str) -> Message | None:
         """The message in a file."""
-        for message_id in (id_of(queue, name), made_up_id(queue, name)):
-            message = self.messages.get(message_id)
-            if message is not None and message.queue.name.name == queue and self.name_of(message) == name:
-                return message
-        return None
+        message = self.messages.get(id_of(queue, name))
+        if message is not None and message.queue.name.name == queue:
+            return message
+        # It may have another id than its name says, if that was taken when it came.
+        return self.messages.get(made_up_id(queue, name)) if self._odd_names else None
 
     def add_found(self, shelf: Shelf, name: str, phase: Phase, at_ms: int, times: Times | None) -> Message:
         """A message that somebody put there; `times` may be None where the name says its time."""

@@ -9,6 +9,7 @@ other name is a message too if it fits into all four folders; it is ordered by t
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from hashlib import sha256
 from os import fsencode, urandom
 
@@ -46,6 +47,7 @@ def split(file_name: str) -> tuple[str, str] | None:
     return (queue, name) if is_queue_name(queue) and is_message_name(queue, name) else None
 
 
+@lru_cache(maxsize=1024)  # the same name is asked for several times over
 def id_of(queue: str, name: str) -> MessageId:
     """The id of the message in a file: its name where that is a UUID, and otherwise made from it."""
     message_id = from_uuid(name) if len(name) == UUID_LETTERS else None

@@ -132,7 +132,7 @@ class Contents:
     def first(self, shelf: Shelf, run: int, limit: int) -> list[Entry]:
         """At least the first `limit` entries of a run, if it has as many."""
         window = shelf.windows[run]
-        if window.is_short_of(limit):
+        if not window.is_whole and window.is_short_of(limit):
             self.write()
             wanted = max(limit, ENTRIES_FILLED)
             for _, _, message in window.entries:

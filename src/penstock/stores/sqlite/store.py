@@ -141,7 +141,7 @@ class SqliteStore:
         if phase is Phase.READY:
             in_order = self._contents.first(shelf, IN_ORDER, limit)
             entries = list(islice(merge(in_order, entries), limit)) if entries else in_order
-        return [entry[2] for entry in entries[:limit]]
+        return (entries[0][2],) if limit == 1 else [entry[2] for entry in entries[:limit]]
 
     def by_sequence(self, queue: Queue, after: int, last: int, limit: int) -> Sequence[Message]:
         return self._contents.by_sequence(queue, after, last, limit)
@@ -265,7 +265,9 @@ class SqliteStore:
                 self._contents.add(shelf, message, event.content)
             case ev.MessageClaimed():
                 self._change(event, now_ms)
-            case ev.MessageAcknowledged() | ev.MessageExpired() | ev.MessagePurged():
+            case ev.MessageAcknowledged():
+                self._end(event.queue, event.id)
+            case ev.MessageExpired() | ev.MessagePurged():
                 self._end(event.queue, event.id)
             case (
                 ev.MessageReadied()
