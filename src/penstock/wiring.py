@@ -105,7 +105,10 @@ def spool_root(config: Config) -> Path:
     """The directory that has MQ-Core's folders."""
     url = config.store_url()
     if url.scheme != "spool" or not url.location:
-        raise ConfigError("the store is no spool", hint="Give the directory: --store spool:PATH.")
+        raise ConfigError(
+            f"the store {url.redacted()!r} names no directory with MQ-Core's folders",
+            hint="Give it with --store spool:PATH.",
+        )
     return Path(url.location)
 
 

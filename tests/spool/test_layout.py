@@ -161,6 +161,37 @@ def test_the_timer_of_a_fetched_message_runs_on_through_a_restart(start: Start, 
     assert server.fetched() == "hello"
 
 
+def test_a_fetched_message_comes_back_though_the_clock_was_set_back_since(
+    start: Start, server: Server
+) -> None:
+    server.post("hello")
+    server.fetch()
+    server.crash()
+    server = start(wall_ms=server.wall_ms - 86_400_000)
+    server.advance(DELAY_MS - 1)
+    assert server.fetched() is None
+    server.advance(1)
+    assert server.fetched() == "hello"
+
+
+def test_a_clock_that_was_set_back_while_nobody_looked_does_not_turn_the_order_round(
+    start: Start, server: Server
+) -> None:
+    server.post("earlier")
+    server.crash()
+    server = start(wall_ms=server.wall_ms - 3_600_000)
+    server.post("later")
+    assert [server.fetched(), server.fetched()] == ["earlier", "later"]
+
+
+def test_a_clock_that_jumps_ahead_only_ends_delays(server: Server) -> None:
+    server.post("hello")
+    server.fetch()
+    server.jump(86_400_000)
+    assert server.fetched() == "hello"
+    assert server.fetched() is None
+
+
 def test_what_is_no_message_is_left_alone(start: Start, root: Path) -> None:
     server = start()
     server.put()
@@ -183,6 +214,7 @@ def test_what_is_no_message_is_left_alone(start: Start, root: Path) -> None:
     for _ in range(2):
         server.advance(DELAY_MS)
         assert server.fetched() is None
+        server.reap()
         assert {name: body for name, body in tree(root).items() if name in strange} == strange
         server.close()
         server = start()

@@ -219,6 +219,21 @@ def test_a_message_taken_between_its_reading_and_its_claim_is_not_handed_out_twi
     assert server.fetched() is None
 
 
+def test_a_message_that_another_mover_moved_first_is_handed_out_all_the_same(
+    start: Start, naive: NaiveMqCore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.stores.spool.store.Inotify", LateNews)
+    naive.create("jobs")
+    naive.add("jobs", "hello")
+    server = start()
+    monkeypatch.setattr(LateNews, "is_held_back", True)
+    naive.move_new()
+    server.advance(5000)  # it is due to be moved by us, and not there any more
+    monkeypatch.setattr(LateNews, "is_held_back", False)
+    server.spool._survey.look()  # noqa: SLF001 - what its thread does twice a minute
+    assert server.fetched() == "hello"
+
+
 def test_a_server_that_missed_a_second_fetch_does_not_give_the_message_back_early(
     start: Start, monkeypatch: pytest.MonkeyPatch, root: Path
 ) -> None:

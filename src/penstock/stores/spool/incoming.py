@@ -18,6 +18,12 @@ OPEN_FILES_MAX = 256  # bodies written and not yet synced
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE}
 
 
+def refusal(folders: Folders, exc: OSError) -> StoreFull | StoreFailed:
+    """What an error means to whoever wants something kept."""
+    kind = StoreFull if exc.errno in _NO_ROOM else StoreFailed
+    return kind(f"nothing more can be written in {folders.root}: {exc.strerror}")
+
+
 class Incoming:
     """Bodies that are written and not yet where others see them."""
 
@@ -43,10 +49,7 @@ class Incoming:
                 except OSError as exc:
                     for message_id in written:
                         self.drop(message_id)
-                    kind = StoreFull if exc.errno in _NO_ROOM else StoreFailed
-                    raise kind(
-                        f"a message cannot be written in {self._folders.root}: {exc.strerror}"
-                    ) from exc
+                    raise refusal(self._folders, exc) from exc
                 written.append(event.id)
 
     def _write(self, message_id: MessageId, body: bytes) -> None:

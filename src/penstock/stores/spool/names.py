@@ -21,6 +21,7 @@ UUID_LETTERS = 36
 QUEUE_NAMES = f"[A-Za-z0-9_-]{{1,{NAME_BYTES_MAX - 1 - UUID_LETTERS}}}"
 TICKS_PER_MS = 10_000  # a tick is 100 ns
 TICKS_AT_UNIX_EPOCH = 0x01B21DD213814000  # the time in a UUID counts from 15 October 1582
+AHEAD_TICKS_MAX = 7 * 24 * 3_600_000 * TICKS_PER_MS  # by which a clock may have been set back
 _TICKS_MAX = (1 << 60) - 1
 _LOTS_PER_DRAW = 256  # one system call for many ids
 
@@ -92,6 +93,11 @@ class TimeIds:
     def __init__(self) -> None:
         self._ticks = 0
         self._lots: list[bytes] = []
+
+    def go_past(self, ticks: int, now_ms: int) -> None:
+        """Let all ids to come be later than this time, unless it is a time that no clock of ours was at."""
+        if ticks_at(now_ms * 1_000_000) + AHEAD_TICKS_MAX > ticks:
+            self._ticks = max(self._ticks, ticks)
 
     def __call__(self, now_ms: int, sequence: int) -> MessageId:  # noqa: ARG002 - the time says it all
         self._ticks = max(self._ticks + 1, now_ms * TICKS_PER_MS + TICKS_AT_UNIX_EPOCH)

@@ -31,6 +31,7 @@ class SpoolOthers:
 
     def follow(self, now_ms: int) -> Sequence[QueueName]:
         self._now_ms = now_ms
+        self._transitions.taken = set()  # what an earlier batch lost may be there for this one
         readied = self._follower.follow(now_ms)
         survey = self._survey
         if survey.queues or survey.messages:

@@ -7,6 +7,7 @@ import threading
 import time
 
 from penstock.stores.spool.folders import Folders
+from penstock.stores.spool.names import split
 
 log = logging.getLogger(__name__)
 
@@ -16,12 +17,13 @@ LEFT_OVER_AFTER_NS = 3_600_000_000_000  # a body still unfinished after an hour 
 
 
 def reap(folders: Folders) -> int:
-    """Unlink everything in `remove`, and what deleted queues and crashes left; how many files it was."""
+    """Unlink the messages in `remove`, and what deleted queues and crashes left; how many files it was."""
     disk = folders.disk
-    count = _unlink_all(folders, folders.remove)
+    removed = [name for name in disk.files(folders.remove) if split(name) is not None]
+    count = sum(_unlink(folders, f"{folders.remove}/{name}") for name in removed)
     for name in disk.directories(folders.deleted):
         path = f"{folders.deleted}/{name}"
-        count += _unlink_all(folders, path)
+        count += sum(_unlink(folders, f"{path}/{file_name}") for file_name in disk.files(path))
         try:
             disk.remove_directory(path)
         except OSError as exc:  # another reaper was quicker, or somebody keeps things of their own there
@@ -31,10 +33,6 @@ def reap(folders: Folders) -> int:
         if times is not None and times.written_at_ns < time.time_ns() - LEFT_OVER_AFTER_NS:
             count += _unlink(folders, f"{folders.incoming}/{name}")
     return count
-
-
-def _unlink_all(folders: Folders, path: str) -> int:
-    return sum(_unlink(folders, f"{path}/{name}") for name in folders.disk.files(path))
 
 
 def _unlink(folders: Folders, path: str) -> int:

@@ -64,10 +64,12 @@ class SpoolStore:
         self.ids = self._index.ids
         self._inotify = Inotify()
         self._follower = Follower(self._folders, self._index, delay_ms, self._inotify)
+        now_ms = time.time_ns() // 1_000_000 if now_ms is None else now_ms
         try:
-            self._follower.look_at_everything(time.time_ns() // 1_000_000 if now_ms is None else now_ms)
+            self._follower.look_at_everything(now_ms)
         except OSError as exc:
             raise StoreFailed(f"cannot read the folders in {root}: {exc}") from exc
+        self.ids.go_past(self._index.last_sequence, now_ms)
         self._transitions = Transitions(self._folders, self._index, self._follower, moves=moves)
         is_told = not is_on_a_network(str(root))
         self._survey = Survey(self._folders, self._index)

@@ -23,7 +23,7 @@ from penstock.core.ids import MessageId, to_uuid
 from penstock.core.model import Message, Phase
 from penstock.stores.spool.folders import Folders, Moved
 from penstock.stores.spool.following import Follower
-from penstock.stores.spool.incoming import Incoming
+from penstock.stores.spool.incoming import Incoming, refusal
 from penstock.stores.spool.index import Index
 from penstock.stores.spool.names import ms_of, split, ticks_of
 from penstock.stores.spool.shelf import Shelf
@@ -64,9 +64,19 @@ class Transitions:
         """Follow events, in their order."""
         if self.incoming.is_full:
             self._land()
+        self._make_folders(events)
         self.incoming.write(events)
         for event in events:
             self._follow(event, now_ms)
+
+    def _make_folders(self, events: Sequence[ev.Event]) -> None:
+        """Make those of new queues, before anything else: there may be no room for them."""
+        for event in events:
+            if isinstance(event, ev.QueueCreated):
+                try:
+                    self._folders.disk.make_directory(self._folders.queue(event.name.name))
+                except OSError as exc:
+                    raise refusal(self._folders, exc) from exc
 
     def _follow(self, event: ev.Event, now_ms: int) -> None:
         match event:
@@ -112,15 +122,14 @@ class Transitions:
 
     def _claim(self, event: ev.MessageClaimed) -> None:
         message = self._index.messages.get(event.id)
-        if message is None:
+        if message is None or not self._go(message, Phase.CLAIMED):
             self.taken.add(event.id)
             return
-        if self._go(message, Phase.CLAIMED):
-            self._index.displace(message)
-            message.phase, message.at_ms = Phase.CLAIMED, event.hidden_until_ms
-            message.attempt = event.attempt
-            message.tries_used += 1
-            self._index.place(message)
+        self._index.displace(message)
+        message.phase, message.at_ms = Phase.CLAIMED, event.hidden_until_ms
+        message.attempt = event.attempt
+        message.tries_used += 1
+        self._index.place(message)
 
     def _ready(self, event: ev.MessageReadied, now_ms: int) -> None:
         message = self._index.messages.get(event.id)
@@ -141,7 +150,7 @@ class Transitions:
         queue, name = message.queue.name.name, self._index.name_of(message)
         moved = self._folders.move(self.path(message), self._folders.path(phase, queue, name))
         if moved is not Moved.DONE:
-            self.lose(message)
+            self._index.forget(message)
             return False
         if is_synced:
             self._touched.add(self._folders.folder(message.phase, queue))
@@ -199,7 +208,6 @@ class Transitions:
     # Queues
 
     def _create_queue(self, queue: str, now_ms: int) -> None:
-        self._folders.disk.make_directory(self._folders.queue(queue))
         self._touched.add(self._folders.queues)
         self._follower.look_at_queue(queue, now_ms)
 
