@@ -85,7 +85,8 @@ def _redis(data: Path) -> Iterator[Running]:
 
 @contextmanager
 def _running(command: list[str], port: int) -> Iterator[Running]:
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    # They mention every client that leaves.
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         _wait_for(port)
         yield process.pid, port

@@ -15,7 +15,7 @@ from rich.console import Console
 from bench import report
 from bench.backlog import BATCH, make_backlog
 from bench.budgets import verdicts
-from bench.measuring import Figures, Rounds, Wrk, medians
+from bench.measuring import Figures, Rounds, Wrk
 from bench.peers import measure_peers
 from bench.processes import Memory, memory
 from bench.programs import find_program
@@ -34,13 +34,13 @@ def main() -> None:
     with TemporaryDirectory(prefix="bench-", dir=made_here) as name:
         directory = Path(name)
         shallow, deep, held = _measure(wrk, directory, options.depth, options.rounds, console)
-        by_depth = {SHALLOW: _medians(shallow), options.depth: _medians(deep)}
+        by_depth = {SHALLOW: shallow, options.depth: deep}
         report.show_figures(console, by_depth)
         judged = verdicts(shallow, deep, held)
         report.show_verdicts(console, judged)
         written = {
             "machine": report.described_machine(),
-            "figures_by_depth": report.as_json(by_depth),
+            "rounds_by_depth": report.as_json(by_depth),
             "memory": asdict(held),
             "budgets": [asdict(verdict) for verdict in judged],
         }
@@ -91,10 +91,6 @@ def _measure_shallow(wrk: Wrk, data: Path, scenario: str) -> Figures:
     make_backlog(data, SHALLOW)
     with Server(data) as server:
         return wrk.measure(server, scenario)
-
-
-def _medians(rounds: Rounds) -> dict[str, Figures]:
-    return {scenario: medians(figures) for scenario, figures in rounds.items()}
 
 
 if __name__ == "__main__":

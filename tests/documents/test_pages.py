@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -17,6 +18,7 @@ PAGES = [*sorted((ROOT / "docs" / "dialects").glob("*.md")), ROOT / "docs" / "jo
 README = ROOT / "README.md"
 DOCUMENTED_ADDRESSES = re.compile(r"(127\.0\.0\.1|localhost):8080")
 UUID = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+MOMENT = r"\b1[0-9]{12}\b"  # unix milliseconds
 
 
 def blocks(path: Path, language: str) -> list[str]:
@@ -26,15 +28,23 @@ def blocks(path: Path, language: str) -> list[str]:
 
 
 def words(lines: list[str]) -> list[str]:
-    """The words of an output; an id is another at each run."""
-    return re.sub(UUID, "ID", "\n".join(lines)).split()
+    """The words of an output; an id and the time are others at each run."""
+    return re.sub(MOMENT, "MOMENT", re.sub(UUID, "ID", "\n".join(lines))).split()
 
 
 def run_against_a_server(script: str, directory: Path) -> subprocess.CompletedProcess[str]:
     with OverPortStage(speakers("mqcore", {}), directory) as stage:
         here = DOCUMENTED_ADDRESSES.sub("{}:{}".format(*stage.address), script)
+        # `python` on a page is one that has Penstock.
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         return subprocess.run(
-            ["bash", "-ec", here], cwd=directory, capture_output=True, check=False, text=True, timeout=60
+            ["bash", "-ec", here],
+            cwd=directory,
+            env=os.environ | {"PATH": path},
+            capture_output=True,
+            check=False,
+            text=True,
+            timeout=60,
         )
 
 

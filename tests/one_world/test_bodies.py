@@ -1,4 +1,4 @@
-"""Bodies go through untouched, with what was said of them, as far as the dialects at both ends can carry it."""
+"""Bodies go through untouched, with what was said of them, as far as both dialects can carry it."""
 
 from __future__ import annotations
 

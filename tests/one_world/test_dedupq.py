@@ -21,8 +21,7 @@ def dedup(request: pytest.FixtureRequest, world: World) -> Pair:
 
 
 def claim_all(client: Client) -> list[object]:
-    received = iter(lambda: client.claim("jobs"), None)
-    return [message.seen for message in received if message]
+    return [message.seen for message in iter(lambda: client.claim("jobs"), None)]
 
 
 def test_equal_messages_that_wait_together_are_consumed_once(dedup: Pair, world: World) -> None:

@@ -28,7 +28,7 @@ def ids(world: World, lmstfy: LmstfyClient) -> dict[str, UUID]:
     return {"dead": dead, "held": held, "delayed": delayed, "ready": ready}
 
 
-def ended(world: World) -> dict[UUID, tuple[str, str]]:
+def ended(world: World) -> dict[UUID, tuple[str, str | None]]:
     ends = {"acknowledged", "expired", "purged"}
     told = world.journal("message_id", "event", "reason")
     return {UUID(message_id): (event, reason) for message_id, event, reason in told if event in ends}
@@ -55,7 +55,7 @@ def test_a_destruction_of_lmstfy_takes_what_is_ready(ids: dict[str, UUID], world
 @pytest.mark.parametrize("target", ["/queues/jobs", "/jobs"], ids=["mqs", "mqcore"])
 def test_a_deleted_queue_takes_everything_along(target: str, ids: dict[str, UUID], world: World) -> None:
     assert world.ask("DELETE", target).status == 200
-    assert ended(world) == {message_id: ("purged", "queue deleted") for message_id in ids.values()}
+    assert ended(world) == dict.fromkeys(ids.values(), ("purged", "queue deleted"))
     assert world.ask("GET", "/queues/jobs").status == 404
     assert world.ask("GET", "/messages/jobs").status == 404
     assert world.ask("GET", "/jobs").status == 404
@@ -156,7 +156,7 @@ def test_the_earlier_of_ttl_and_retention_ends_a_job(client: Client, world: Worl
     assert world.counts("jobs").there == 1
     world.pass_s(5)
     assert client.claim("jobs") is None
-    assert sorted(reason for _, reason in ended(world).values()) == ["retention", "ttl"]
+    assert {reason for _, reason in ended(world).values()} == {"retention", "ttl"}
 
 
 def test_a_dead_letter_queue_is_a_queue_like_any_other(client: Client, world: World) -> None:

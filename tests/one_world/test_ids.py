@@ -50,9 +50,7 @@ def test_every_dialect_shows_the_same_id(client: Client, world: World, message_i
 
 @each_writing
 @pytest.mark.parametrize("verb", ["GET", "DELETE", "PUT"])
-def test_lmstfy_reads_an_id_in_every_writing(
-    verb: str, writing: str, world: World, message_id: UUID
-) -> None:
+def test_lmstfy_reads_an_id_in_every_writing(verb: str, writing: str, world: World, message_id: UUID) -> None:
     answer = world.ask(verb, f"/api/default/jobs/job/{WRITINGS[writing](message_id)}")
     assert answer.status == {"GET": 200, "DELETE": 204, "PUT": 201}[verb]
     is_there = world.ask("GET", f"/api/default/jobs/job/{message_id}").status == 200
@@ -87,13 +85,13 @@ UNDER_ANOTHER_NAME: dict[str, tuple[str, str, bytes]] = {
 
 
 @pytest.mark.parametrize("deed", UNDER_ANOTHER_NAME)
-@pytest.mark.parametrize("is_held", [True, False], ids=["held", "waiting"])
+@pytest.mark.parametrize("state", ["held", "waiting"])
 def test_under_another_queues_name_an_id_is_unknown(
-    deed: str, is_held: bool, world: World, message_id: UUID
+    deed: str, state: str, world: World, message_id: UUID
 ) -> None:
     """The answer is that for an unknown id, and nothing happens to the message."""
     world.make_queue("other")
-    if is_held:
+    if state == "held":
         MqsClient(world).claim("jobs")
     before = world.counts("jobs")
     method, target, body = UNDER_ANOTHER_NAME[deed]

@@ -25,7 +25,7 @@ def claimed(client: Client, queue: str = "jobs") -> Received:
     return received
 
 
-def test_a_message_is_consumed_with_its_id_and_its_content(pair: Pair, world: World) -> None:
+def test_a_message_is_consumed_with_its_id_and_its_content(pair: Pair) -> None:
     message_id = published(pair)
     received = claimed(pair.consumer)
     assert received.id == message_id

@@ -1,4 +1,4 @@
-"""The whole service as every client sees it: all dialects on one port, the sqlite store, a clock to be moved."""
+"""The whole service as clients see it: all dialects on one port, over sqlite, with a clock to be moved."""
 
 from __future__ import annotations
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from penstock.core.ids import from_ulid, to_uuid
 from tests.crash.server_process import PATIENCE_S, environment, serve_command
 
 
@@ -47,20 +49,28 @@ class Service:
         self._process.stdout.close()
         assert self._log_path.read_text() == ""
 
-    def furnish(self) -> None:
-        """Let there be a queue "jobs" with a bit of everything, whatever became of the one before."""
-        settings = json.dumps({"retention_timeout": 3600, "visibility_timeout": 30}).encode()
-        connection = HTTPConnection("127.0.0.1", self._shared_port, timeout=PATIENCE_S)
-        for method, target, body in [
-            ("PUT", "/queues/jobs", settings),
-            ("DELETE", "/queues/jobs", b""),
-            ("PUT", "/queues/jobs", settings),
-            ("PUT", "/api/default/jobs?ttl=0&tries=1", b"soon dead"),
-            ("GET", "/api/default/jobs?ttr=0", b""),
-            ("PUT", "/api/default/jobs/bulk?ttl=0&tries=99", json.dumps(list(range(50))).encode()),
-            ("PUT", "/api/dedup/jobs/bulk?ttl=0&tries=99", json.dumps([1, 1, 2]).encode()),
-            ("POST", "/messages/jobs", bytes(range(256))),
-        ]:
-            connection.request(method, target, body)
-            connection.getresponse().read()
-        connection.close()
+    def furnish(self, dialect: str) -> dict[str, str]:
+        """See to it that a queue has something of everything; the names by which it is found there."""
+        if dialect == "lmstfy-admin":
+            target = "/token/default?description=home"
+            made = json.loads(self._ask("POST", target, port=self.ports[dialect]))
+            return {"namespace": "default", "token": made["token"]}
+        self._ask("DELETE", "/queues/jobs")
+        self._ask("PUT", "/queues/jobs", {"retention_timeout": 3600, "visibility_timeout": 30})
+        self._ask("PUT", "/api/default/jobs?ttl=0&tries=1", "soon dead")
+        self._ask("GET", "/api/default/jobs?ttr=0")
+        self._ask("PUT", "/api/dedup/jobs/bulk?ttl=0&tries=99", [1, 1, 2])
+        move = json.loads(self._ask("POST", "/queue/1/_move?from=elsewhere&to=nowhere"))
+        for _ in range(4):
+            self._ask("PUT", "/api/default/jobs/bulk?ttl=0&tries=99", list(range(64)))
+        job = json.loads(self._ask("PUT", "/api/default/jobs?ttl=0", "to be found"))
+        message_id = from_ulid(job["job_id"])
+        assert message_id is not None
+        home = {"queue": "jobs", "namespace": "default", "reference": move["id"], "job_id": job["job_id"]}
+        return home | {"target": "jobs", "message_id": to_uuid(message_id)}
+
+    def _ask(self, method: str, target: str, body: object = None, port: int = 0) -> bytes:
+        connection = HTTPConnection("127.0.0.1", port or self._shared_port, timeout=PATIENCE_S)
+        with closing(connection):
+            connection.request(method, target, b"" if body is None else json.dumps(body))
+            return connection.getresponse().read()

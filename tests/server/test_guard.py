@@ -248,7 +248,9 @@ def test_who_waits_without_a_key_is_told_once_there_are_keys(start: Start, keys:
     assert client.answer() == whole(denied(b"MISSING"), b"MISSING")
 
 
-@pytest.mark.parametrize("harm", [lambda path: path.write_text("{"), lambda path: path.unlink()])
+@pytest.mark.parametrize(
+    "harm", [lambda path: path.write_text("{"), lambda path: path.unlink()], ids=["broken", "gone"]
+)
 def test_a_file_that_is_broken_or_gone_leaves_the_last_good_keys_in_force(
     start: Start, keys: KeyFile, harm: Callable[[Path], None], caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -1,13 +1,14 @@
 """Waiters that go, and a server that goes.
 
-The server is held still while two things happen to it, so that both lie before it in the same turn of its loop:
-what comes first then is up to it, and must not matter.
+The server is held still while two things happen to it, so that both lie before it in the same turn of its
+loop: what comes first then is up to it, and must not matter.
 """
 
 from __future__ import annotations
 
 import json
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -15,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.crash.server_process import ServerProcess
-from tests.waiting.timing import Caller
+from tests.waiting.timing import Caller, is_held
 
 AT_ONCE_S = 2.0  # against two minutes until a lost claim would run out
 
@@ -36,6 +37,8 @@ def begin(caller: Caller, wait: str) -> None:
 def held_still(server: ServerProcess) -> Iterator[None]:
     server.process.send_signal(signal.SIGSTOP)
     try:
+        while not is_held(server.process.pid):
+            time.sleep(0.001)
         yield
     finally:
         server.process.send_signal(signal.SIGCONT)

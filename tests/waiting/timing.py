@@ -79,5 +79,14 @@ def milliseconds_since(begun_at: float) -> float:
 
 def cpu_seconds(process_id: int) -> float:
     """What all threads of a process have used of a processor so far."""
-    tasks = Path(f"/proc/{process_id}/task").iterdir()
-    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in _tasks(process_id)) / 1e9
+
+
+def is_held(process_id: int) -> bool:
+    """Whether a signal has stopped every thread of a process; it takes a moment to reach them."""
+    states = [(task / "stat").read_text().rpartition(") ")[2][0] for task in _tasks(process_id)]
+    return set(states) == {"T"}
+
+
+def _tasks(process_id: int) -> list[Path]:
+    return list(Path(f"/proc/{process_id}/task").iterdir())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from tests.one_world.world import World
 
@@ -24,11 +24,12 @@ class Waiter(Protocol):
         ...
 
 
-class LmstfyWaiter(NamedTuple):
+class LmstfyWaiter:
     """Waits at one queue or at several."""
 
-    world: World
-    label: str = "lmstfy"
+    def __init__(self, world: World, label: str = "lmstfy") -> None:
+        self.world = world
+        self.label = label
 
     def wait(self, queue: str, seconds: int) -> None:
         self.world.begin(self.label, "GET", f"/api/default/{queue}?timeout={seconds}")
@@ -43,11 +44,12 @@ class LmstfyWaiter(NamedTuple):
         return b64decode(told["data"])
 
 
-class MqsWaiter(NamedTuple):
+class MqsWaiter:
     """Waits at a queue that is there."""
 
-    world: World
-    label: str = "mqs"
+    def __init__(self, world: World, label: str = "mqs") -> None:
+        self.world = world
+        self.label = label
 
     def wait(self, queue: str, seconds: int) -> None:
         self.world.begin(

@@ -13,7 +13,7 @@ from penstock.keys.grants import Action, Need, Needs
 from penstock.keys.rates import UNLIMITED, Meter
 from penstock.keys.ring import Key, KeyRing
 
-ANSWERS_KEPT_MAX = 1024  # for each key
+ANSWERS_KEPT_MAX = 128  # for each key, of which there may be thousands
 
 Place = QueueName | str | None  # a queue, some queue of a namespace, or everything, as in `Need`
 
@@ -31,7 +31,7 @@ class Holder:
         self.meter: Meter | None = None  # None: no limits
         if key.rates != UNLIMITED:
             self.meter = Meter(key.rates, before.meter if before else None)
-        self._scopes = {action: _scope(key, action) for action in Action}
+        self._scopes: dict[Action, Scope] = {}  # made when first asked for: there may be thousands of keys
         # Every request asks twice, and most ask for the same few queues.
         self._answers: dict[tuple[Action, Place], bool] = {}
 
@@ -47,7 +47,7 @@ class Holder:
         return self._find_out(need.action, need.queue or need.namespace) if known is None else known
 
     def _find_out(self, action: Action, place: Place) -> bool:
-        scope = self._scopes[action]
+        scope = self._scope(action)
         match place:
             case None:
                 answer = scope.is_everything()
@@ -69,10 +69,18 @@ class Holder:
         if isinstance(command, Acknowledge):
             if command.queue is not None:
                 return command
-            scope = self._scopes[Action.CONSUME]
+            scope = self._scope(Action.CONSUME)
         else:
-            scope = self._scopes[Action.INSPECT]
+            scope = self._scope(Action.INSPECT)
         return command if scope.is_everything() else msgspec.structs.replace(command, only=scope)
+
+    def _scope(self, action: Action) -> Scope:
+        scope = self._scopes.get(action)
+        if scope is None:
+            grants = [grant for grant in self.key.grants if action in grant.actions]
+            scope = Scope(tuple(QueueName(grant.namespace, grant.queue) for grant in grants))
+            self._scopes[action] = scope
+        return scope
 
     def take_turn(self, needs: Needs, now: float) -> float:
         """Use up one turn of each limit that counts this; else, and then of none, the seconds to wait."""
@@ -83,11 +91,6 @@ class Holder:
             publishes = publishes or need.action is Action.PUBLISH
             consumes = consumes or (need.action is Action.CONSUME and not need.is_answer)
         return self.meter.take_turn(now, publishes=publishes, consumes=consumes)
-
-
-def _scope(key: Key, action: Action) -> Scope:
-    grants = [grant for grant in key.grants if action in grant.actions]
-    return Scope(tuple(QueueName(grant.namespace, grant.queue) for grant in grants))
 
 
 class Holders:

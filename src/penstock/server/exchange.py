@@ -63,6 +63,7 @@ class Exchange(msgspec.Struct, eq=False):
         if self.denied is not None:
             self.decline(self.denied)
             return
+        service = self.line.service
         try:
             asked = self.dialect.read(self.request)
         except Exception as error:  # noqa: BLE001 - a fault in one dialect must not reach the other clients
@@ -72,19 +73,20 @@ class Exchange(msgspec.Struct, eq=False):
             self.respond(asked)
         elif isinstance(asked, _SERVER_QUERIES):
             self._ask_server(asked)
+        elif service.guard.is_on:
+            self._ask_by_key(asked)
         else:
-            self._ask_engine(asked)
+            self.command = asked
+            service.pump.submit(asked, self)
 
-    def _ask_engine(self, command: Command) -> None:
+    def _ask_by_key(self, command: Command) -> None:
         service = self.line.service
-        if service.guard.is_on:
-            admitted = service.guard.admit(self.dialect, self.holder, command)
-            if isinstance(admitted, Refusal):
-                self.decline(admitted)
-                return
-            command = admitted
-        self.command = command
-        service.pump.submit(command, self)
+        admitted = service.guard.admit(self.dialect, self.holder, command)
+        if isinstance(admitted, Refusal):
+            self.decline(admitted)
+        else:
+            self.command = admitted
+            service.pump.submit(admitted, self)
 
     def _ask_server(self, query: ServerQuery) -> None:
         service = self.line.service
