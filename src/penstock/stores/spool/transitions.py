@@ -53,9 +53,9 @@ class Transitions:
         """Where the file of a message is."""
         return self._folders.path(message.phase, message.queue.name.name, self._index.name_of(message))
 
-    def lose(self, message: Message, reason: OSError | None = None) -> None:
-        """Leave a message out: somebody else has it, or it cannot be read."""
-        if reason is not None and not isinstance(reason, FileNotFoundError):
+    def lose(self, message: Message, reason: OSError) -> None:
+        """Leave out a message that cannot be read, in most cases because somebody else has it."""
+        if not isinstance(reason, FileNotFoundError):
             log.warning("%s is left alone: %s", self.path(message), reason.strerror)
         self.taken.add(message.id)
         self._index.forget(message)
