@@ -76,13 +76,13 @@ def test_two_servers_hand_out_every_message_once_and_say_empty_only_at_the_end(
 
 
 def test_each_daemon_does_its_part_alone(root: Path) -> None:
-    with MqServer(root, "mq-core", "mq", delay_s=0.5) as server:
+    with MqServer(root, "mq-core", "mq", delay_s=3) as server:
         client = server.client()
         client.ask("PUT", "/jobs")
         _, message_id, _ = client.ask("POST", "/jobs/messages", b"hello")
         assert tree(root) == {f"new/jobs:{message_id}": "hello"}
         assert client.ask("GET", "/jobs/messages")[0] == 204
-        with Daemon(root, "mq-core", "mover", delay_s=0.5) as mover:
+        with Daemon(root, "mq-core", "mover", delay_s=3) as mover:
             eventually(lambda: tree(root) == {f"queues/jobs/{message_id}": "hello"})
             assert client.ask("GET", "/jobs/messages") == (200, message_id, b"hello")
             assert tree(root) == {f"delay/jobs:{message_id}": "hello"}
