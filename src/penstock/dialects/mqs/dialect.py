@@ -285,7 +285,8 @@ def _draft(headers: dict[bytes, bytes], payload: bytes) -> Draft | Malformed:
             str(content_type, "latin-1") if content_type else DEFAULT_CONTENT_TYPE,
             str(encoding, "latin-1") if encoding else None,
             trace_id,
-        )
+        ),
+        is_typed=True,
     )
 
 

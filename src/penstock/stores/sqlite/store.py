@@ -20,6 +20,7 @@ from penstock.core.errors import StoreFailed
 from penstock.core.evolution import LastingEvent, born, evolve
 from penstock.core.ids import MessageId
 from penstock.core.model import Content, Counts, Message, MoveState, Phase, Queue, QueueName, Settings
+from penstock.core.traits import EVERYTHING
 from penstock.journal.records import SIZE, to_columns
 from penstock.stores.sqlite.checking import check_file
 from penstock.stores.sqlite.contents import Contents
@@ -57,6 +58,9 @@ _as_json = msgspec.json.encode
 
 class SqliteStore:
     """Everything in one file, owned by one process."""
+
+    traits = EVERYTHING
+    others = None
 
     def __init__(self, file: DataFile, journal: JournalLimits) -> None:
         self._file = file
