@@ -15,6 +15,7 @@ from types import FrameType
 from penstock import wiring
 from penstock.config import Config
 from penstock.core.errors import StoreFailed
+from penstock.engine.clock import monotonic_ms
 from penstock.engine.engine import Engine
 from penstock.stores.spool import Disk, Folders, reap
 
@@ -55,7 +56,7 @@ def run_mover(config: Config) -> None:
     stop = Stop()
     opened = wiring.open_store(config, MOVER_ALONE)
     try:
-        engine = Engine(opened.store, ids=opened.ids)
+        engine = Engine(opened.store, ids=opened.ids, ticking=monotonic_ms)
         while not stop:
             engine.run()
             if not engine.is_healthy:

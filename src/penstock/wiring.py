@@ -21,6 +21,7 @@ from penstock.dialects.lmstfy.dialect import Lmstfy
 from penstock.dialects.mqcore import MqCore
 from penstock.dialects.mqs.dialect import Mqs
 from penstock.dialects.native import Native
+from penstock.engine.clock import monotonic_ms
 from penstock.engine.engine import Engine
 from penstock.journal.formats import JournalPages
 from penstock.keys.file import KeyFile
@@ -206,7 +207,7 @@ def run(config: Config, announce: Announce, daemons: Daemons = ALL_DAEMONS) -> i
     addresses = listeners(config, spoken)
     store, place, ids, descriptor = open_store(config, daemons)
     try:
-        engine = Engine(store, ids=ids, waiters_max=config.limits.waiters_max)
+        engine = Engine(store, ids=ids, waiters_max=config.limits.waiters_max, ticking=monotonic_ms)
         _calm_the_collector()
 
         def ready(bound: list[Address]) -> None:

@@ -37,6 +37,18 @@ def test_a_steady_clock_shows_the_latest_moment_it_ever_saw(start: int, walls: l
     assert seen == [max([start, *walls[: index + 1]]) for index in range(len(walls))]
 
 
+def test_time_goes_on_while_the_machines_clock_is_behind_what_was_said() -> None:
+    wall, ticks = [10_000], [500]
+    clock = SteadyClock(lambda: wall[0], 0, lambda: ticks[0])
+    assert clock() == 10_000
+    wall[0], ticks[0] = 4_000, 520
+    assert clock() == 10_020
+    wall[0], ticks[0] = 4_030, 550
+    assert clock() == 10_050
+    wall[0], ticks[0] = 10_060, 555
+    assert clock() == 10_060, "once the machine's clock has caught up it counts again"
+
+
 def test_the_wall_clock_is_in_milliseconds_of_unix_time() -> None:
     assert 1_700_000_000_000 < wall_clock_ms() < 2**48
 

@@ -62,11 +62,12 @@ class Engine:
         clock: Callable[[], int] = wall_clock_ms,
         ids: Callable[[int, int], MessageId] | None = None,
         waiters_max: int = WAITERS_MAX,
+        ticking: Callable[[], int] | None = None,
     ) -> None:
         self._store = store
         self._others = store.others
         self._is_alone = store.others is None and not store.traits.are_limited
-        self.now_ms = SteadyClock(clock, store.last_moment_ms())
+        self.now_ms = SteadyClock(clock, store.last_moment_ms(), ticking)
         self._ids = ids or IdMaker()
         self._waiters_max = waiters_max
         self._pending: deque[tuple[Command, Asker]] = deque()
