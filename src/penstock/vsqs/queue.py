@@ -278,8 +278,10 @@ class Queue:
             descriptor = self._open(message_id, now_us)
             if descriptor is None:
                 continue
-            claimed = file_name(message_id, expiry_like(message_id, now_us + hidden_us))
-            if self._move(message_id, claimed):
+            expiry_us = now_us + hidden_us
+            while expiry_like(message_id, expiry_us) in index.extensions(message_id):
+                expiry_us += 1000  # another message of the same id, by a program that did not look first
+            if self._move(message_id, file_name(message_id, expiry_like(message_id, expiry_us))):
                 return message_id, descriptor
             self._directory.close(descriptor)
 
