@@ -74,4 +74,4 @@ class NaiveQueue:
     def delete(self, message_id: str) -> None:
         for name in os.listdir(self.path):
             if name.split(".")[0] == message_id:
-                (self.path / name).unlink()
+                (self.path / name).unlink(missing_ok=True)

@@ -128,6 +128,12 @@ def test_a_message_is_deleted_by_its_id_whatever_its_extension(name: str, direct
     assert names_in(directory) == ["1415776871124", "1415776871124.1415776879654"]
 
 
+def test_a_delete_leaves_another_publisher_s_draft_of_the_same_moment_alone(directory: Path) -> None:
+    put(directory, "1415776871123.1415776879654", "1415776871123.new")
+    consumer(directory).delete("1415776871123")
+    assert names_in(directory) == ["1415776871123.new"]
+
+
 def test_deleting_what_is_not_there_does_nothing(directory: Path) -> None:
     put(directory, "1415776871124")
     consumer(directory).delete("1415776871123")

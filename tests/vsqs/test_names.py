@@ -9,30 +9,40 @@ from hypothesis import strategies as st
 from penstock.vsqs.names import (
     EARLIEST_US,
     LATEST_US,
+    Unit,
     checked_id,
     checked_queue_name,
     expiry_like,
-    id_not_before,
+    id_after,
+    id_at,
     moment_us,
     parse,
     span_us,
 )
 
-units = st.sampled_from(["ms", "us"])
+units: st.SearchStrategy[Unit] = st.sampled_from(["ms", "us"])
 
 
 @given(us=st.integers(0, 10**20), unit=units)
-def test_an_id_names_the_moment_or_the_first_one_after_it_that_can_be_named(us: int, unit: str) -> None:
-    message_id = id_not_before(us, "us" if unit == "us" else "ms")
+def test_an_id_names_its_moment_or_the_nearest_that_can_be_named(us: int, unit: Unit) -> None:
+    message_id = id_at(us, unit)
     assert parse(message_id) == (message_id, "")
     possible_us = min(max(us, EARLIEST_US), LATEST_US)
-    assert possible_us <= moment_us(message_id) < possible_us + 1000
+    assert 0 <= possible_us - moment_us(message_id) < (1 if unit == "us" else 1000)
+
+
+@given(us=st.integers(EARLIEST_US, LATEST_US - 1000), unit=units)
+def test_the_next_id_is_the_first_of_a_later_moment(us: int, unit: Unit) -> None:
+    step_us = 1 if unit == "us" else 1000
+    assert us < moment_us(id_after(us, unit)) <= us + step_us
 
 
 @given(us=st.integers(EARLIEST_US, LATEST_US), expires_us=st.integers(0, 10**20), unit=units)
-def test_an_expiry_has_the_unit_of_its_id(us: int, expires_us: int, unit: str) -> None:
-    message_id = id_not_before(us, "us" if unit == "us" else "ms")
+def test_an_expiry_has_the_unit_of_its_id(us: int, expires_us: int, unit: Unit) -> None:
+    message_id = id_at(us, unit)
     extension = expiry_like(message_id, expires_us)
+    possible_us = min(max(expires_us, EARLIEST_US), LATEST_US)
+    assert 0 <= moment_us(extension) - possible_us < 1000, "no shorter than asked for"
     assert parse(f"{message_id}.{extension}") == (message_id, extension)
     assert (len(message_id) > 14) == (len(extension) > 14)
 

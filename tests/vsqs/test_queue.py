@@ -325,3 +325,23 @@ def test_an_unknown_unit_is_refused(directory: Path) -> None:
     with pytest.raises(ValueError, match="'ms' or 'us', not 's'"):
         Queue(directory, unit="s")  # type: ignore[arg-type]
     assert not directory.exists()
+
+
+def test_ids_run_ahead_of_the_clock_in_a_burst_but_not_for_long(directory: Path) -> None:
+    put(directory, str(NOW_MS + 9_998))  # as if ten thousand had just been published in this millisecond
+    clock = Clock()
+    with Queue(directory, clock_us=clock) as queue:
+        assert [queue.publish(b""), queue.publish(b"")] == [str(NOW_MS + 9_999), str(NOW_MS + 10_000)]
+        waiting = threading.Thread(target=queue.publish, args=(b"",))
+        waiting.start()
+        waiting.join(0.05)
+        assert waiting.is_alive()
+        clock.advance_ms(1)
+        waiting.join(10)
+        assert names_in(directory)[-1] == str(NOW_MS + 10_001)
+
+
+def test_nobody_waits_for_a_clock_that_stepped_back(directory: Path) -> None:
+    put(directory, str(NOW_MS + 60_000))
+    with Queue(directory, clock_us=Clock()) as queue:
+        assert queue.publish(b"") == str(NOW_MS + 60_001)

@@ -51,10 +51,15 @@ def moment_us(digits: str) -> int:
     return int(digits) * 1000 if len(digits) <= _MS_DIGITS_MAX else int(digits)
 
 
-def id_not_before(us: int, unit: Unit) -> str:
-    """The first id in a unit that names no earlier moment."""
+def id_at(us: int, unit: Unit) -> str:
+    """The id of a moment."""
     us = min(max(us, EARLIEST_US), LATEST_US)
-    return str(us) if unit == "us" else str(-(-us // 1000))
+    return str(us) if unit == "us" else str(us // 1000)
+
+
+def id_after(us: int, unit: Unit) -> str:
+    """The first id of a later moment."""
+    return id_at(us + (1 if unit == "us" else 1000), unit)
 
 
 def expiry_like(message_id: str, us: int) -> str:
@@ -63,7 +68,7 @@ def expiry_like(message_id: str, us: int) -> str:
     Whoever wrote the id reads its extension in the same unit. To a program that counts milliseconds, a claim
     in microseconds would never end; to one that counts microseconds, one in milliseconds would be over.
     """
-    return id_not_before(us, "ms" if len(message_id) <= _MS_DIGITS_MAX else "us")
+    return id_at(us + 999, "ms") if len(message_id) <= _MS_DIGITS_MAX else id_at(us, "us")
 
 
 def checked_id(message_id: str | int) -> str:

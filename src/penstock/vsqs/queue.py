@@ -21,7 +21,8 @@ from penstock.vsqs.names import (
     checked_queue_name,
     expiry_like,
     file_name,
-    id_not_before,
+    id_after,
+    id_at,
     moment_us,
     span_us,
 )
@@ -30,6 +31,12 @@ log = logging.getLogger(__name__)
 
 # A file that cannot be read is tried again after this.
 _PASSED_OVER_US = 60_000_000
+
+# A clock that ticks a thousand times a second names a thousand messages. More than that may be published in a
+# burst, with ids ahead of the clock; but the id of a message must be in the past before whoever failed to
+# delete it in time can do so too late, or a new process might have used it again.
+_AHEAD_US_MAX = 10_000_000
+_CLOCK_STEP_US_MIN = 1_000_000
 
 Buffer = bytes | bytearray | memoryview
 
@@ -226,25 +233,44 @@ class Queue:
 
     def _start_draft(self) -> tuple[str, int]:
         """A new file to write to, of an id that no other message has or will have."""
-        with self._follower.lock:
-            while True:
+        while True:
+            with self._follower.lock:
                 self._check_open()
-                index = self._follower.refresh()
-                after_us = max(index.highest_us, self._last_id_us)
-                message_id = id_not_before(max(self._clock_us(), after_us + 1), self._unit)
-                try:
-                    descriptor = self._directory.create(file_name(message_id, NEW))
-                except FileExistsError:
-                    continue  # the next refresh shows it
-                except FileNotFoundError:
-                    self._directory.make()
-                    continue
-                # From now on nobody else begins a message of this id; who did so before is shown by now.
-                if self._follower.refresh().extensions(message_id) in {(NEW,), ()}:
-                    self._last_id_us = moment_us(message_id)
-                    return message_id, descriptor
-                self._directory.close(descriptor)
-                self._directory.remove_if_there(file_name(message_id, NEW))
+                message_id = self._next_id()
+                wait_us = self._too_far_ahead_us(message_id)
+                descriptor = None if wait_us else self._create_draft(message_id)
+            if descriptor is not None:
+                return message_id, descriptor
+            time.sleep(wait_us / 1_000_000)
+
+    def _next_id(self) -> str:
+        """The present moment, or the one after the last id where that is still to come."""
+        last_us = max(self._follower.refresh().highest_us, self._last_id_us)
+        message_id = id_at(self._clock_us(), self._unit)
+        return message_id if moment_us(message_id) > last_us else id_after(last_us, self._unit)
+
+    def _too_far_ahead_us(self, message_id: str) -> int:
+        """How long to wait until an id may be used: not at all if it is the clock that stepped back."""
+        wait_us = moment_us(message_id) - self._clock_us() - _AHEAD_US_MAX
+        return wait_us if 0 < wait_us <= _CLOCK_STEP_US_MIN else 0
+
+    def _create_draft(self, message_id: str) -> int | None:
+        """None if somebody else has the id."""
+        draft = file_name(message_id, NEW)
+        try:
+            descriptor = self._directory.create(draft)
+        except FileExistsError:
+            return None
+        except FileNotFoundError:
+            self._directory.make()
+            return None
+        # From now on nobody else begins a message of this id, and whoever did so before is known by now.
+        if self._follower.refresh().extensions(message_id) in {(NEW,), ()}:
+            self._last_id_us = moment_us(message_id)
+            return descriptor
+        self._directory.close(descriptor)
+        self._directory.remove_if_there(draft)
+        return None
 
     def _sync_or_withdraw(self, message_id: str) -> None:
         try:
@@ -275,24 +301,25 @@ class Queue:
             message_id = index.oldest_ready()
             if message_id is None:
                 return None
-            descriptor = self._open(message_id, now_us)
-            if descriptor is None:
-                continue
             expiry_us = now_us + hidden_us
             while expiry_like(message_id, expiry_us) in index.extensions(message_id):
                 expiry_us += 1000  # another message of the same id, by a program that did not look first
-            if self._move(message_id, file_name(message_id, expiry_like(message_id, expiry_us))):
-                return message_id, descriptor
-            self._directory.close(descriptor)
+            claimed = file_name(message_id, expiry_like(message_id, expiry_us))
+            if self._move(message_id, claimed):
+                descriptor = self._open(message_id, claimed)
+                if descriptor is not None:
+                    return message_id, descriptor
 
-    def _open(self, message_id: str, now_us: int) -> int | None:
+    def _open(self, message_id: str, claimed: str) -> int | None:
+        """The file of a message that is ours; opened any earlier, it could be another message's by now."""
         try:
-            return self._directory.open(message_id)
+            return self._directory.open(claimed)
         except FileNotFoundError:
-            self._follower.look_again(message_id)
+            self._follower.look_again(claimed)  # deleted by its id, or expired by another's clock
         except OSError as error:
             log.warning("message %s in %s is passed over: %s", message_id, self.path, error.strerror)
-            self._follower.index.pass_over(message_id, now_us + _PASSED_OVER_US)
+            self._follower.index.pass_over(message_id, self._clock_us() + _PASSED_OVER_US)
+            self._move(claimed, message_id)
         return None
 
     def _move(self, name: str, new_name: str) -> bool:
@@ -332,7 +359,8 @@ class Queue:
         if not extensions and not self._follower.is_told_of_changes:
             # A file that is renamed during a listing may be missing from it, but hardly from two.
             extensions = self._follower.refresh().extensions(message_id)
-        return extensions
+        # Beside a message, a draft is that of a publisher who is about to find the id taken.
+        return tuple(each for each in extensions if each != NEW) or extensions
 
     def _remove_all(self, message_id: str, extensions: tuple[str, ...]) -> bool:
         """False if one of these files was not there."""
