@@ -149,6 +149,7 @@ def test_an_operation_that_fails_is_told_and_breaks_nothing(
             scene.call(queue)
         except OSError:
             is_acknowledged = False
+            assert scene.published not in bodies_in(directory), "it was reported as failed"
             removal_failed = "remove" in fault.operations[number - 1]
             assert removal_failed or not any(name.endswith(".new") for name in names_in(directory))
         else:

@@ -65,12 +65,12 @@ def elsewhere(directory: Path) -> Iterator[Elsewhere]:
 class Started(Generic[Result]):
     """A call in a thread of its own, which had time to begin waiting."""
 
-    def __init__(self, call: Callable[[], Result]) -> None:
+    def __init__(self, call: Callable[[], Result], begins_within_s: float = 0.05) -> None:
         self._call = call
         self._results: list[Result] = []
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
-        self._thread.join(0.05)
+        self._thread.join(begins_within_s)
 
     def _run(self) -> None:
         self._results.append(self._call())
@@ -160,12 +160,26 @@ def test_many_threads_of_one_process_each_get_one_message(directory: Path) -> No
 
 def test_when_the_first_who_waits_gives_up_the_others_still_hear(directory: Path) -> None:
     with Queue(directory) as queue, Queue(directory.with_name("other")) as other:
-        impatient = [Started(lambda: queue.receive(timeout=0.1)) for _ in range(3)]
+        impatient = [Started(lambda: queue.receive(timeout=0.6)) for _ in range(3)]
         patient = [Started(queue.receive), Started(other.receive)]
         assert [each.result() for each in impatient] == [(None, None)] * 3
         other.publish(b"payload")
         queue.publish(b"payload")
         assert all(each.result()[1] == b"payload" for each in patient)
+
+
+def test_news_that_another_thread_happens_to_read_reaches_those_who_wait(directory: Path) -> None:
+    with Queue(directory) as queue, Queue(directory.with_name("other")) as other:
+        other.size()
+        message = directory.with_name("message")
+        for _ in range(200):
+            received = Started(queue.receive, begins_within_s=0.002)
+            message.write_bytes(b"payload")
+            message.rename(directory / "1415776871123")
+            other.size()
+            message_id, _ = received.result()
+            assert message_id is not None
+            queue.delete(message_id)
 
 
 def test_those_who_wait_on_a_queue_that_is_closed_are_told(directory: Path) -> None:

@@ -34,6 +34,19 @@ def test_more_changes_than_the_kernel_keeps_are_made_up_for(directory: Path) -> 
         assert queue.receive(timeout=0)[0] == "1415776871121"
 
 
+def test_changes_that_were_lost_to_the_noise_of_another_queue_are_made_up_for(directory: Path) -> None:
+    noisy = directory.with_name("noisy")
+    put(directory, "1415776871123")
+    put(noisy, "1415776871123")
+    with Queue(directory) as queue, Queue(noisy) as other:
+        assert queue.size() == other.size() == 1
+        for _ in range(KERNEL_KEEPS // 2 + 10):
+            os.rename(noisy / "1415776871123", noisy / "other")
+            os.rename(noisy / "other", noisy / "1415776871123")
+        put(directory, "1415776871124")
+        assert queue.size() == 2
+
+
 def test_a_queue_nobody_uses_does_not_gather_changes_for_ever(directory: Path) -> None:
     put(directory, "1415776871123")
     with Queue(directory) as idle, Queue(directory) as busy:

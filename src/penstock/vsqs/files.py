@@ -113,7 +113,10 @@ class Directory:
         source, target = self._prefix + name, self._prefix + new_name
         if not _move_carefully(source, target):
             self.link(name, new_name)
-            self.remove_if_there(name)
+            try:
+                self.remove(name)
+            except OSError:
+                pass  # it has its new name; the old one is a leftover like any other
 
     def link(self, name: str, new_name: str) -> None:
         """Give a file a second name; FileExistsError if there is one of that name."""
