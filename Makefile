@@ -61,8 +61,8 @@ test-quick: $(VENV)/.dev-installed ## the tests that take seconds
 	$(BIN)/pytest -m "not slow" $(ARGS)
 
 .PHONY: bench
-bench: $(VENV)/.dev-installed ## measure throughput and latency on this machine
-	bench/run $(ARGS)
+bench: $(VENV)/.dev-installed ## measure what a request costs here (DEPTH=5000000 ARGS="--peers")
+	$(BIN)/python -m bench.run $(if $(DEPTH),--depth $(DEPTH)) $(ARGS)
 
 .PHONY: build
 build: $(VENV)/.dev-installed ## build the wheel into dist/

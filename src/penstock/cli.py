@@ -25,6 +25,7 @@ from penstock.config_sources import (
     toml_value,
 )
 from penstock.core.errors import ConfigError, PenstockError
+from penstock.key_commands import key_group
 
 # Something a person can mend, as opposed to a bug; the same code click uses for a wrong command line.
 EXIT_MENDABLE = 2
@@ -108,6 +109,9 @@ def show_config(**options: Any) -> None:
     print(described(resolved_from(**options)))
 
 
+commands.add_command(key_group)
+
+
 def described(resolved: Resolved) -> str:
     lines = []
     table_before = ""
@@ -147,7 +151,7 @@ def complain(error: PenstockError) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     try:
-        commands(arguments, prog_name="penstock")
+        commands(arguments, prog_name="penstock", obj=resolved_from)
     except PenstockError as error:
         complain(error)
         sys.exit(EXIT_MENDABLE)

@@ -255,5 +255,6 @@ def check_exposure(config: Config, *, has_keys: bool) -> None:
         if not listener.is_loopback():
             raise ConfigError(
                 f"refusing to listen on {text}: others can reach it and there are no keys",
-                hint="listen on 127.0.0.1, or pass --insecure to let anyone in",
+                hint="make a key with `penstock key create`, or listen on 127.0.0.1, "
+                "or pass --insecure to let anyone in",
             )

@@ -15,11 +15,13 @@ from penstock.core.store import JournalReader, Store
 from penstock.dialects.emodb import Emodb
 from penstock.dialects.http import Dialect, JournalQuery
 from penstock.dialects.lmstfy import Lmstfy
+from penstock.dialects.lmstfy_admin import LmstfyAdmin
 from penstock.dialects.mqcore import MqCore
 from penstock.dialects.mqs import Mqs
 from penstock.dialects.native import Native
 from penstock.engine.engine import Engine
 from penstock.journal.formats import JournalPages
+from penstock.keys.file import KeyFile
 from penstock.server.limits import Limits
 from penstock.server.listeners import Address, Listener, Tls
 from penstock.server.routing import Router
@@ -92,19 +94,22 @@ def listeners(config: Config, spoken: dict[str, Dialect]) -> list[Listener]:
     reserved = frozenset[str]().union(*(dialect.roots or () for dialect in spoken.values()))
     shared = [*(d for d in spoken.values() if d.roots is not None), _mqcore(config, reserved)]
     for listener in config.listeners():
-        at_this_address = shared if listener.dialect is None else [_dialect_called(listener.dialect, spoken)]
+        at_this_address = shared if listener.dialect is None else [_dialect_at(listener, spoken)]
         router = Router(at_this_address, fallback=spoken["native"])
         found.append(Listener(listener.host, listener.port, router, tls))
     return found
 
 
-def _dialect_called(name: str, spoken: dict[str, Dialect]) -> Dialect:
-    if name not in spoken:
+def _dialect_at(listener: settings.Listener, spoken: dict[str, Dialect]) -> Dialect:
+    """The dialect that has this address for itself. Administrators' routes are never elsewhere."""
+    known = spoken | {LmstfyAdmin.name: LmstfyAdmin(is_local=listener.is_loopback())}
+    name = listener.dialect or ""
+    if name not in known:
         raise ConfigError(
             f"there is no dialect {name!r}",
-            hint=_did_you_mean(name, spoken) or f"Dialects: {', '.join(spoken)}.",
+            hint=_did_you_mean(name, known) or f"Dialects: {', '.join(known)}.",
         )
-    return spoken[name]
+    return known[name]
 
 
 def _did_you_mean(word: str, known: Collection[str]) -> str:
@@ -153,7 +158,8 @@ class JournalAnswers:
 def run(config: Config, announce: Announce) -> int:
     """Serve until told to stop."""
     logging.basicConfig(level=config.log_level.upper(), format="%(message)s")
-    check_exposure(config, has_keys=False)
+    keys = KeyFile(Path(config.data))
+    check_exposure(config, has_keys=keys.read() is not None)
     spoken = dialects(config)
     addresses = listeners(config, spoken)
     store, place = open_store(config)
@@ -165,7 +171,8 @@ def run(config: Config, announce: Announce) -> int:
             announce(_described(config, spoken, bound), place)
 
         journal = JournalAnswers(store.journal_reader())
-        run_server(engine, journal, addresses, limits=_server_limits(config.limits), ready=ready)
+        limits = _server_limits(config.limits)
+        run_server(engine, journal, addresses, limits=limits, keys=keys, ready=ready)
     finally:
         store.close()
     return 0

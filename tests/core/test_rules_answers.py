@@ -15,6 +15,7 @@ from tests.core.table import (
     READY,
     Q,
     Row,
+    Step,
     acknowledge,
     claim,
     create,
@@ -32,12 +33,12 @@ from tests.core.table import (
     update,
 )
 
-A_QUEUE = (0, create())
-ONE_MESSAGE = [A_QUEUE, (0, publish("a"))]
-ONE_CLAIM = [*ONE_MESSAGE, (0, claim())]
-LAPSED = [*ONE_CLAIM, (100, DUE)]
-CLAIMED_AGAIN = [*LAPSED, (100, claim())]
-A_DEAD_LETTER = [A_QUEUE, (0, publish("a", tries=1)), (0, claim()), (100, DUE)]
+A_QUEUE: Step = (0, create())
+ONE_MESSAGE: list[Step] = [A_QUEUE, (0, publish("a"))]
+ONE_CLAIM: list[Step] = [*ONE_MESSAGE, (0, claim())]
+LAPSED: list[Step] = [*ONE_CLAIM, (100, DUE)]
+CLAIMED_AGAIN: list[Step] = [*LAPSED, (100, claim())]
+A_DEAD_LETTER: list[Step] = [A_QUEUE, (0, publish("a", tries=1)), (0, claim()), (100, DUE)]
 
 
 @each(

@@ -1,17 +1,17 @@
-"""Claiming and looking: who gets what, in which order, and what is hidden from whom."""
+"""Claiming: who gets what, and in which order."""
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
-from penstock.core.commands import IfMissing, Inspect, Peek
+from penstock.core import rules
+from penstock.core.commands import Claim, IfMissing
 from penstock.core.events import MessageClaimed, MessageExpired
+from penstock.core.ids import MessageId, make_id
 from penstock.core.outcomes import Delivered, NoSuchQueue, Unfinished
 from tests.core.table import (
-    CLAIMED,
-    COPY,
-    DEAD,
-    DELAYED,
     DUE,
     NOTHING,
     OTHER,
@@ -34,8 +34,8 @@ from tests.core.table import (
     update,
 )
 
-A_QUEUE = (0, create())
-TWO_QUEUES = [A_QUEUE, (0, create(OTHER))]
+A_QUEUE: Step = (0, create())
+TWO_QUEUES: list[Step] = [A_QUEUE, (0, create(OTHER))]
 
 
 @each(
@@ -234,101 +234,6 @@ def test_an_expired_head_does_not_hide_a_live_message() -> None:
     assert outcome == delivered(delivery(message(3), "new", at_ms=150))
 
 
-@each(
-    Row("a missing queue", [], (0, Peek(Q)), NoSuchQueue(Q)),
-    Row("an empty queue", [A_QUEUE], (0, Peek(Q)), NOTHING),
-    Row(
-        "the first in line",
-        [A_QUEUE, (0, publish("a", "b"))],
-        (9, Peek(Q)),
-        delivered(delivery(message(2), "a", READY, 0, receives=0, attempt=0)),
-    ),
-    Row(
-        "a limit of several",
-        [A_QUEUE, (0, publish("a", "b", "c"))],
-        (9, Peek(Q, 2)),
-        delivered(
-            delivery(message(2), "a", READY, 0, receives=0, attempt=0),
-            delivery(message(3), "b", READY, 0, receives=0, attempt=0),
-        ),
-    ),
-    Row(
-        "phase after phase",
-        [A_QUEUE, (0, publish("a", delay_ms=50)), (0, publish("b", "c")), (0, claim())],
-        (9, Peek(Q, 9, (READY, DELAYED, CLAIMED))),
-        delivered(
-            delivery(message(4), "c", READY, 0, receives=0, attempt=0),
-            delivery(message(2), "a", DELAYED, 50, receives=0, attempt=0),
-            delivery(message(3), "b"),
-        ),
-    ),
-    Row(
-        "no further than the limit",
-        [A_QUEUE, (0, publish("a")), (0, publish("b", delay_ms=50))],
-        (9, Peek(Q, 1, (READY, DELAYED))),
-        delivered(delivery(message(2), "a", READY, 0, receives=0, attempt=0)),
-    ),
-    Row(
-        "a dead letter with the moment of its death",
-        [A_QUEUE, (0, publish("a", tries=1, ttl_ms=500)), (0, claim()), (100, DUE)],
-        (999, Peek(Q, 1, (DEAD,))),
-        delivered(delivery(message(2), "a", DEAD, 100, tries_left=0)),
-    ),
-    Row(
-        "not what has expired",
-        [A_QUEUE, (0, publish("a", ttl_ms=50))],
-        (50, Peek(Q, 9, (READY, DELAYED, COPY))),
-        NOTHING,
-    ),
-)
-def test_a_peek_shows_and_changes_nothing(row: Row) -> None:
-    holds(row)
-
-
-def test_a_peek_is_not_blinded_by_an_expired_head() -> None:
-    store = given([A_QUEUE, (0, publish("old", ttl_ms=50)), (0, publish("new"))])
-    seen = done(store, 50, Peek(Q))
-    assert seen == delivered(delivery(message(3), "new", READY, 0, receives=0, attempt=0))
-
-
-@each(
-    Row(
-        "a ready one",
-        [A_QUEUE, (0, publish("a"))],
-        (9, Inspect(Q, message(2))),
-        delivered(delivery(message(2), "a", READY, 0, receives=0, attempt=0)),
-    ),
-    Row(
-        "a claimed one",
-        [A_QUEUE, (0, publish("a")), (0, claim())],
-        (9, Inspect(Q, message(2))),
-        delivered(delivery(message(2), "a")),
-    ),
-    Row(
-        "a dead one, whatever its time to live was",
-        [A_QUEUE, (0, publish("a", tries=1, ttl_ms=150)), (0, claim()), (100, DUE)],
-        (999, Inspect(Q, message(2))),
-        delivered(delivery(message(2), "a", DEAD, 100, tries_left=0)),
-    ),
-    Row("an unknown one", [A_QUEUE], (0, Inspect(Q, message(2))), NOTHING),
-    Row("one of a queue that is not there", [], (0, Inspect(Q, message(2))), NOTHING),
-    Row(
-        "one that is in another queue",
-        [*TWO_QUEUES, (0, publish("a", name=OTHER))],
-        (0, Inspect(Q, message(3))),
-        NOTHING,
-    ),
-    Row(
-        "an expired one",
-        [A_QUEUE, (0, publish("a", ttl_ms=50))],
-        (50, Inspect(Q, message(2))),
-        NOTHING,
-    ),
-)
-def test_one_message_can_be_looked_at_under_its_own_queue(row: Row) -> None:
-    holds(row)
-
-
 @pytest.mark.parametrize("hidden_ms", [20, 99])
 def test_a_claim_of_a_redelivery_has_a_number_of_its_own(hidden_ms: int) -> None:
     attempts = []
@@ -346,3 +251,17 @@ def test_a_claim_of_a_redelivery_has_a_number_of_its_own(hidden_ms: int) -> None
         if isinstance(outcome, Delivered):
             attempts.append(outcome.messages[0].attempt)
     assert attempts == [1, 2, 3]
+
+
+def test_a_claim_by_lot_takes_one_of_the_first_few() -> None:
+    store = given([A_QUEUE, (0, publish("a", "b", "c", "d"))])
+    drawn = []
+    for tag in range(6):
+        outcome, _ = rules.decide(store, Claim((Q,), among=3), 0, partial(_id_with_tag, tag))
+        assert isinstance(outcome, Delivered)
+        drawn += [one.content.body for one in outcome.messages]
+    assert drawn == [b"a", b"b", b"c", b"a", b"b", b"c"]
+
+
+def _id_with_tag(tag: int, now_ms: int, sequence: int) -> MessageId:
+    return make_id(now_ms, sequence, tag)

@@ -124,6 +124,7 @@ class Clients:
         status, _, body = exchange(connection, "GET", f"/journal?after={len(lines)}", None, headers)
         if status != 200:
             self._wonder("journal", status)
+            return
         for line in body.splitlines():
             assert json.loads(line)["sequence"] == len(lines) + 1, "the journal has no holes"
             lines.append(line)

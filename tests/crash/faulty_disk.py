@@ -4,8 +4,8 @@ It is a VFS, SQLite's own view of a disk, with the real file system below. Write
 removals are counted; the one with the chosen number fails and those after it succeed.
 
 What a power cut would leave is kept as Linux keeps it. A write is safe after the next sync of its file. When
-that sync fails, the write is gone for good, although the file still shows it to whoever reads it. Everyone who
-has the file open is told so once, by the next sync of theirs; the one after that succeeds.
+that sync fails, the write is gone for good, although the file still shows it to whoever reads it. Everyone
+who has the file open is told so once, by the next sync of theirs; the one after that succeeds.
 """
 
 from __future__ import annotations

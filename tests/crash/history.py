@@ -1,9 +1,9 @@
 """What clients saw of a queue through crashes, and what a queue that keeps its promises cannot have shown.
 
 Every message is published once, with a label in its body that no other has. Clients note a request before
-they send it and its answer when they have it. A request without an answer (the server was killed under it) may
-have had its effect or not; every other answer is a promise. `faults` holds the promises against each other,
-and against what is kept. A crash excuses nothing: also a claim that was answered outlives it.
+they send it and its answer when they have it. A request without an answer (the server was killed under it)
+may have had its effect or not; every other answer is a promise. `faults` holds the promises against each
+other, and against what is kept. A crash excuses nothing: also a claim that was answered outlives it.
 
 All times are seconds of one monotonic clock, the clients'.
 """

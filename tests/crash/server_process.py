@@ -8,10 +8,10 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
-from tempfile import TemporaryFile
 from types import TracebackType
 from typing import Any, Self
 
@@ -36,11 +36,13 @@ class ServerProcess:
 
     def __init__(self, data: Path) -> None:
         self.data = data
-        # A pipe that nobody reads would hold the server up once it is full.
-        self._log = TemporaryFile("w+")  # noqa: SIM115 - closed where the process ends
         self.process = subprocess.Popen(
-            serve_command(data), env=environment(), stdout=subprocess.PIPE, stderr=self._log, text=True
+            serve_command(data), env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
+        self._log: list[str] = []
+        # Read all the time: a full pipe would hold the server up.
+        self._log_reader = threading.Thread(target=self._read_log)
+        self._log_reader.start()
 
     def __enter__(self) -> Self:
         return self
@@ -49,7 +51,6 @@ class ServerProcess:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.kill()
-        self._log.close()
 
     def wait_until_ready(self) -> Self:
         """Read where it listens. It writes nothing more to its output, so the pipe cannot fill."""
@@ -99,11 +100,16 @@ class ServerProcess:
         return time.monotonic() - begun_at
 
     def log(self) -> str:
-        """What it said of its troubles."""
-        self._log.seek(0)
-        return self._log.read()
+        """What it has said of its troubles."""
+        return "".join(self._log)
+
+    def _read_log(self) -> None:
+        assert self.process.stderr is not None
+        with self.process.stderr as lines:
+            self._log.extend(lines)
 
     def _reap(self) -> None:
         self.process.wait(PATIENCE_S)
+        self._log_reader.join()
         assert self.process.stdout is not None
         self.process.stdout.close()

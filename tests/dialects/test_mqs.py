@@ -26,7 +26,8 @@ from penstock.core.outcomes import (
     Unfinished,
 )
 from penstock.dialects.http import BodyRule, Problem, Request, Response
-from penstock.dialects.mqs import Mqs, _decoded_name
+from penstock.dialects.mqs import Mqs
+from penstock.dialects.mqs_names import decoded_name
 
 JOBS = QueueName("default", "jobs")
 CLAIM = Claim((JOBS,))
@@ -135,9 +136,9 @@ def test_a_path_that_is_not_text_names_no_queue() -> None:
 
 
 def test_a_name_too_long_for_any_queue_is_not_remembered() -> None:
-    before = _decoded_name.cache_info().currsize
+    before = decoded_name.cache_info().currsize
     assert Mqs().read(head("GET", "/queues/" + 766 * "x")) == Response(404)
-    assert _decoded_name.cache_info().currsize == before
+    assert decoded_name.cache_info().currsize == before
 
 
 def test_what_is_wrong_with_a_publish_is_said_only_of_a_queue_that_exists() -> None:

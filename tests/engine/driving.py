@@ -34,7 +34,7 @@ class Inbox:
 
 def lasting_id(now_ms: int, sequence: int) -> MessageId:
     """An id that is the same in every run, with a tag that no neighbour has."""
-    return make_id(now_ms, sequence, sequence * 2_654_435_761 % 2**32)
+    return make_id(now_ms, sequence, (now_ms + sequence) * 2_654_435_761 % 2**32)
 
 
 class Driver:

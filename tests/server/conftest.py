@@ -14,6 +14,7 @@ from typing import Protocol, Self, TypeVar
 import pytest
 import uvloop
 
+from penstock.keys.file import KeyFile
 from penstock.server.limits import Limits
 from penstock.server.listeners import Listener
 from penstock.server.routing import Router
@@ -96,12 +97,13 @@ class Client:
 class RunningServer:
     """A server, its engine and its journal."""
 
-    def __init__(self, listeners: list[Listener], limits: Limits) -> None:
+    def __init__(self, listeners: list[Listener], limits: Limits, keys: KeyFile | None) -> None:
         self.engine = EchoEngine()
         self.journal = PieceJournal()
         self.error: Exception | None = None
         self._listeners = listeners
         self._limits = limits
+        self._keys = keys
         self._started = threading.Event()
         self._thread = threading.Thread(target=self._run)
         self._clients = ExitStack()
@@ -167,7 +169,7 @@ class RunningServer:
                 self._started.set()
 
     async def _serve(self) -> None:
-        self.server = Server(self.engine, self.journal, self._limits)
+        self.server = Server(self.engine, self.journal, self._limits, self._keys)
         self.addresses = await self.server.start(self._listeners)
         self.port = self.addresses[0][1]
         self._started.set()
@@ -178,7 +180,11 @@ class Serve(Protocol):
     """Starts a server that is stopped at the end of the test."""
 
     def __call__(
-        self, *, limits: Limits | None = None, listeners: list[Listener] | None = None
+        self,
+        *,
+        limits: Limits | None = None,
+        listeners: list[Listener] | None = None,
+        keys: KeyFile | None = None,
     ) -> RunningServer: ...
 
 
@@ -191,8 +197,13 @@ def echo_listener() -> Listener:
 def serve() -> Iterator[Serve]:
     with ExitStack() as running:
 
-        def start(*, limits: Limits | None = None, listeners: list[Listener] | None = None) -> RunningServer:
-            server = RunningServer(listeners or [echo_listener()], limits or Limits())
+        def start(
+            *,
+            limits: Limits | None = None,
+            listeners: list[Listener] | None = None,
+            keys: KeyFile | None = None,
+        ) -> RunningServer:
+            server = RunningServer(listeners or [echo_listener()], limits or Limits(), keys)
             return running.enter_context(server)
 
         yield start

@@ -12,6 +12,7 @@ from penstock.core.commands import Command, DescribeMove
 from penstock.core.outcomes import Crashed, Outcome, Refused, Unavailable
 from penstock.dialects.http import (
     BodyRule,
+    Denial,
     HealthCheck,
     JournalLatest,
     JournalQuery,
@@ -21,6 +22,7 @@ from penstock.dialects.http import (
     ServerQuery,
 )
 from penstock.engine.asker import Asker
+from penstock.keys.grants import Needs
 
 BODY_BYTES_MAX = 100
 LARGE_BODY_BYTES_MAX = 1_000_000
@@ -33,6 +35,12 @@ class EchoDialect:
         self.name = name
         self.roots = roots
         self.is_mute = False
+
+    def credential(self, head: Request) -> bytes | None:
+        return head.headers.get(b"x-key")
+
+    def needs(self, head: Request) -> Needs:  # noqa: ARG002 - open to everybody
+        return ()
 
     def body_rule(self, head: Request) -> BodyRule:
         match head.path:
@@ -87,6 +95,9 @@ class EchoDialect:
             raise KeyError("secret")
         return Response(problem.value, f"{self.name} refuses: {detail}".encode())
 
+    def deny(self, denial: Denial) -> Response:
+        return Response(403, f"{self.name} denies: {denial.name}".encode())
+
 
 class EchoEngine:
     """Answers each command with its text; `wait` waits for a `wake` or for its milliseconds to pass."""
@@ -98,6 +109,7 @@ class EchoEngine:
         self.batches: list[list[str]] = []
         self.untaken: list[str] = []  # answers that nobody was there to take
         self.is_broken = False
+        self.batch_max = 1_000_000
 
     @property
     def is_idle(self) -> bool:
@@ -107,14 +119,13 @@ class EchoEngine:
         assert isinstance(command, DescribeMove)
         self.queue.append((command.reference, asker))
 
-    def withdraw(self, asker: Asker) -> None:
-        self.waiting.pop(asker, None)
+    def withdraw(self, asker: Asker) -> bool:
+        return self.waiting.pop(asker, None) is not None
 
     def run(self) -> None:
         if self.is_broken:
             raise RuntimeError("secret")
-        batch = list(self.queue)
-        self.queue.clear()
+        batch = [self.queue.popleft() for _ in range(min(len(self.queue), self.batch_max))]
         if batch:
             self.batches.append([text for text, _ in batch])
         for text, asker in batch:
@@ -128,7 +139,8 @@ class EchoEngine:
             return 0
         return max(0.0, min(self.waiting.values()) - self._now_ms()) if self.waiting else None
 
-    def now_ms(self) -> int:
+    @property
+    def decided_at_ms(self) -> int:
         return int(self._now_ms())
 
     def end_waits(self) -> None:
@@ -192,6 +204,8 @@ class PieceJournal:
                 if number == 13:
                     raise KeyError("secret")
                 self.asked_for += 1
+                if number % 10 == 0:
+                    yield b""  # a source may have nothing to say for a while
                 yield (b"%d\n" % number).ljust(self.piece_bytes, b".")
         finally:
             self.closed.set()

@@ -8,7 +8,8 @@ import pytest
 
 from penstock.dialects.http import Response
 from penstock.server.encode import CLOSE, Encoder, UnsafeHeaderError
-from tests.server.conftest import steady
+from penstock.server.limits import Limits
+from tests.server.conftest import Serve, eventually, steady
 
 
 def encode(response: Response, *, is_head: bool = False) -> bytes:
@@ -37,6 +38,20 @@ def test_a_status_that_has_no_name_is_sent_by_its_number() -> None:
 def test_a_header_cannot_begin_another(value: bytes) -> None:
     with pytest.raises(UnsafeHeaderError):
         encode(Response(200, b"", ((b"A", b"fine"), (b"B", value))))
+
+
+def test_a_server_tells_the_date_of_today(serve: Serve) -> None:
+    server = serve(limits=Limits(idle_seconds=0.05))
+    clock = [1_000_000_000.0]
+    server.call(lambda: setattr(server.server.service, "encoder", Encoder(clock=lambda: clock[0])))
+    clock[0] += 86_400
+
+    def date() -> bytes:
+        client = server.connect()
+        client.send(b"GET /at-once HTTP/1.0\r\n\r\n")
+        return client.receive_all().split(b"\r\n")[1]
+
+    eventually(lambda: date() == b"Date: Mon, 10 Sep 2001 01:46:40 GMT")
 
 
 def test_the_date_moves_on() -> None:

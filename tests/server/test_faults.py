@@ -114,6 +114,16 @@ def test_nothing_is_logged_of_what_went_well(server: RunningServer, caplog: pyte
     assert caplog.records == []
 
 
+def test_what_follows_the_last_request_is_no_fault(
+    server: RunningServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = server.connect()
+    client.send(b"GET /say HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\nGET /say HTTP/1.1\r\n\r\n")
+    client.answer()
+    assert client.is_closed()
+    assert caplog.records == []
+
+
 def test_failing_quickly_does_not_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
     clock = [100.0]
     log = FaultLog(clock=lambda: clock[0])
@@ -127,6 +137,8 @@ def test_failing_quickly_does_not_fill_the_log(caplog: pytest.LogCaptureFixture)
 
 def test_a_broken_engine_ends_the_service(server: RunningServer, caplog: pytest.LogCaptureFixture) -> None:
     client = server.connect()
+    client.send(b"GET /say HTTP/1.1\r\nHost: h\r\n\r\n")
+    client.answer()
     server.engine.is_broken = True
     client.send(b"GET /say HTTP/1.1\r\nHost: h\r\n\r\n")
     assert client.is_closed()

@@ -8,6 +8,7 @@ import time
 import pytest
 
 from penstock.server.limits import Limits
+from penstock.server.protocol import Connection
 from tests.server.conftest import Client, RunningServer, Serve, eventually
 
 GET = b"GET /at-once HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -259,8 +260,31 @@ def test_clients_are_not_blamed_when_the_server_was_held_up(serve: Serve) -> Non
     client.send(head(b"Content-Length: 10\r\n") + b"first")
     eventually(lambda: server.server.service.unfinished_bytes == 5)
     server.loop.call_soon_threadsafe(time.sleep, 4 * SOON)
-    client.send(b" last")
+    client.send(b" las")
+    eventually(lambda: server.call(lambda: server.server.service.unfinished_bytes) == 9)
+    time.sleep(SOON / 2)
+    client.send(b"t")
     assert client.answer().endswith(b"echo: first last")
+
+
+def test_a_body_has_its_time_however_long_its_head_took(serve: Serve) -> None:
+    client = serve(limits=Limits(body_seconds=SOON)).connect()
+    whole_head = head(b"Content-Length: 4\r\n")
+    client.send(whole_head[:-2])
+    time.sleep(SOON * 1.5)
+    client.send(whole_head[-2:] + b"bo")
+    time.sleep(SOON / 2)
+    client.send(b"dy")
+    assert client.answer().endswith(b"echo: body")
+
+
+def test_a_request_has_its_time_however_long_we_did_not_read(serve: Serve) -> None:
+    client = serve(limits=Limits(header_seconds=SOON, pipelined_max=1)).connect()
+    client.send(b"GET /wait?%d HTTP/1.1\r\nHost: h\r\n\r\n" % (3 * SOON * 1000) + GET[:10])
+    assert client.answer().endswith(b"echo: nothing came")
+    time.sleep(SOON / 2)
+    client.send(GET[10:])
+    assert client.answer() == AT_ONCE
 
 
 # Numbers
@@ -313,6 +337,14 @@ def test_a_connection_is_not_read_while_it_is_owed_too_many_answers(serve: Serve
     eventually(lambda: len(server.engine.waiting) == 4)
 
 
+def test_the_body_of_the_last_request_allowed_is_still_read(serve: Serve) -> None:
+    client = serve(limits=Limits(pipelined_max=1)).connect()
+    client.send(head(b"Content-Length: 8\r\n") + b"half")
+    client.send(b"half" + GET)
+    assert client.answer().endswith(b"echo: halfhalf")
+    assert client.answer() == AT_ONCE
+
+
 def test_any_number_of_pipelined_requests_is_answered_in_the_end(serve: Serve) -> None:
     server = serve(limits=Limits(pipelined_max=4))
     client = server.connect()
@@ -348,29 +380,38 @@ BIG = b"GET /big-answer?bytes=1000000 HTTP/1.1\r\nHost: h\r\n\r\n"
 
 def test_a_client_that_does_not_read_is_not_read_from(server: RunningServer) -> None:
     client = deaf_client(server)
-    for _ in range(30):
-        client.send(BIG)
+    client.send(BIG * 10)
+    eventually(lambda: server.call(lambda: is_blocked(server)))
     client.send(b"GET /say?late HTTP/1.1\r\nHost: h\r\n\r\n")
     other = server.connect()
-    other.send(GET)
-    assert other.answer() == AT_ONCE
+    for _ in range(5):
+        other.send(GET)
+        assert other.answer() == AT_ONCE
     assert server.engine.batches == []
-    for _ in range(30):
+    for _ in range(10):
         assert client.answer().endswith(b"x" * 1_000_000)
     assert client.answer().endswith(b"echo: late")
+
+
+def is_blocked(server: RunningServer) -> bool:
+    connections = server.server.service.connections
+    return any(isinstance(client, Connection) and client.line.is_blocked for client in connections)
 
 
 def test_a_client_that_never_reads_is_cut_off(serve: Serve) -> None:
     server = serve(limits=Limits(write_stall_seconds=SOON))
     client = deaf_client(server)
     client.send(BIG * 10)
+    eventually(lambda: len(server.server.service.connections) == 1)
     eventually(lambda: not server.server.service.connections)
 
 
-def test_a_client_that_never_reads_its_last_answer_is_cut_off(serve: Serve) -> None:
-    server = serve(limits=Limits(write_stall_seconds=SOON))
+@pytest.mark.parametrize("unsent_bytes_max", [Limits().unsent_bytes_max, 1 << 30])
+def test_a_client_that_never_reads_its_last_answer_is_cut_off(serve: Serve, unsent_bytes_max: int) -> None:
+    server = serve(limits=Limits(write_stall_seconds=SOON, unsent_bytes_max=unsent_bytes_max))
     client = deaf_client(server)
     client.send(BIG[:-2].replace(b"1000000", b"9000000") + b"Connection: close\r\n\r\n")
+    eventually(lambda: len(server.server.service.connections) == 1)
     eventually(lambda: not server.server.service.connections)
 
 

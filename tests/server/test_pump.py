@@ -14,7 +14,7 @@ from tests.server.conftest import RunningServer
 class PlannedCall:
     """One call of a `Clockwork`."""
 
-    def __init__(self, loop: Clockwork, at_ms: float, callback: Callable[[], None]) -> None:
+    def __init__(self, loop: Clockwork, at_ms: int, callback: Callable[[], None]) -> None:
         self._loop = loop
         self.at_ms = at_ms
         self.callback = callback
@@ -41,7 +41,8 @@ class Clockwork:
         self.soon.append(callback)
 
     def call_later(self, delay: float, callback: Callable[[], None]) -> PlannedCall:
-        timer = PlannedCall(self, self.now_ms + delay * 1000, callback)
+        # To the nearest millisecond, as uvloop's timers.
+        timer = PlannedCall(self, self.now_ms + round(delay * 1000), callback)
         self.timers.append(timer)
         return timer
 
@@ -78,7 +79,7 @@ class ClockedEngine:
         del asker
         self.submitted.append(command)
 
-    def withdraw(self, asker: Asker) -> None:
+    def withdraw(self, asker: Asker) -> bool:
         raise NotImplementedError
 
     def run(self) -> None:
@@ -91,7 +92,8 @@ class ClockedEngine:
     def milliseconds_to_next(self) -> float | None:
         return min(self.due_ms) - self._loop.now_ms if self.due_ms else None
 
-    def now_ms(self) -> int:
+    @property
+    def decided_at_ms(self) -> int:
         return self._loop.now_ms
 
     def end_waits(self) -> None:
@@ -177,6 +179,8 @@ def test_a_failing_engine_is_reported_and_not_run_again() -> None:
     engine.fails = True
     pump.start()
     loop.move_to(100)
+    ask(pump)
+    loop.move_to(200)
     assert [type(fault) for fault in faults] == [RuntimeError]
 
 
@@ -185,8 +189,14 @@ def test_requests_that_arrive_together_share_a_batch(server: RunningServer) -> N
     for client in clients:
         client.send(b"GET /at-once HTTP/1.1\r\nHost: h\r\n\r\n")
         client.answer()
-    sent = threading.Event()
-    server.loop.call_soon_threadsafe(sent.wait)
+    held, sent = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        held.set()
+        sent.wait()
+
+    server.loop.call_soon_threadsafe(hold)
+    held.wait()
     for client in clients:
         client.send(b"GET /say HTTP/1.1\r\nHost: h\r\n\r\n")
     sent.set()

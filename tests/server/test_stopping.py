@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from penstock.server.limits import Limits
+from penstock.server.protocol import Connection
 from tests.server.conftest import RunningServer, Serve, eventually
 
 GET = b"GET /at-once HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -74,10 +75,8 @@ def test_a_request_that_has_begun_is_answered(server: RunningServer, sent_before
 
 
 def is_in_message(server: RunningServer) -> bool:
-    return any(
-        connection.reader.is_in_message  # type: ignore[attr-defined]
-        for connection in server.server.service.connections
-    )
+    connections = server.server.service.connections
+    return any(isinstance(client, Connection) and client.reader.is_in_message for client in connections)
 
 
 def test_a_wait_that_begins_while_stopping_ends_at_once(server: RunningServer) -> None:
@@ -94,14 +93,22 @@ def test_what_was_submitted_is_done_though_its_client_has_gone(server: RunningSe
     client = server.connect()
 
     def stop_before_the_batch_runs() -> None:
-        server.engine.queue.append(("say last words", Nobody()))
+        server.engine.batch_max = 1
+        server.engine.queue.extend((f"say goodbye {number}", Nobody()) for number in range(50))
         server.server.stop()
 
     client.send(GET)
     client.answer()
     server.call(stop_before_the_batch_runs)
     server.join()
-    assert server.engine.batches == [["say last words"]]
+    assert server.engine.batches == [[f"say goodbye {number}"] for number in range(50)]
+
+
+def test_a_connection_accepted_just_before_is_closed(server: RunningServer) -> None:
+    # As if the listener had accepted it in the turn of the loop in which it was closed.
+    server.server.service.is_stopping = True
+    assert server.connect().is_closed()
+    assert server.server.service.connections == set()
 
 
 class Nobody:

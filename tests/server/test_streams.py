@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from penstock.server.answers import AnswerLine
 from penstock.server.limits import Limits
+from penstock.server.protocol import Connection
 from tests.server.conftest import Client, RunningServer, Serve, eventually
 
 AT_ONCE = b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nat once"
@@ -73,7 +75,18 @@ def test_head_of_the_journal_reads_none_of_it(server: RunningServer) -> None:
 
 def test_a_client_that_shut_its_side_gets_the_whole_journal(server: RunningServer) -> None:
     answer = server.talk(get(b"/journal?after=0&limit=2"))
-    assert answer.endswith(b"Connection: close\r\n\r\n2\r\n1\n\r\n2\r\n2\n\r\n0\r\n\r\n")
+    assert answer.endswith(b"\r\n\r\n2\r\n1\n\r\n2\r\n2\n\r\n0\r\n\r\n")
+
+
+def test_a_client_that_shut_its_side_meanwhile_gets_all_that_was_ready(server: RunningServer) -> None:
+    server.journal.go.clear()
+    client = server.connect()
+    client.send(get(b"/journal?after=0&limit=1") + get(b"/at-once"))
+    eventually(lambda: server.server.service.streams.open_count == 1)
+    client.shut()
+    eventually(lambda: server.call(lambda: line_of_only_client(server).is_ending))
+    server.journal.go.set()
+    assert client.receive_all().endswith(b"\r\n\r\nat once")
 
 
 def test_the_loop_goes_on_while_the_journal_is_read(server: RunningServer) -> None:
@@ -102,17 +115,21 @@ def test_no_more_of_the_journal_is_read_than_the_client_takes(server: RunningSer
     client = server.connect()
     client.send(get(b"/journal?after=100&limit=1000"))
     assert client.head() == STREAM_HEAD
-    eventually(lambda: server.call(lambda: is_blocked(server)))
+    eventually(lambda: server.call(lambda: line_of_only_client(server).is_blocked))
     asked_for = server.journal.asked_for
     assert asked_for < 100
+    for _ in range(20):
+        server.call(lambda: None)
+    assert server.journal.asked_for <= asked_for + 1  # one may have been on its way
     received = client.receive(100 * 500_000)
     assert received.count(b"7a120\r\n") >= 99
     assert server.journal.asked_for > asked_for
 
 
-def is_blocked(server: RunningServer) -> bool:
+def line_of_only_client(server: RunningServer) -> AnswerLine:
     (connection,) = server.server.service.connections
-    return connection.line.is_blocked  # type: ignore[attr-defined, no-any-return]
+    assert isinstance(connection, Connection)
+    return connection.line
 
 
 def test_a_reader_that_never_reads_is_cut_off_and_its_iterator_closed(serve: Serve) -> None:

@@ -90,6 +90,7 @@ class Lots:
             wait_ms=self.one_of([0, 0, 50]),
             if_missing=self.one_of([c.IfMissing.EMPTY, c.IfMissing.EMPTY, c.IfMissing.REFUSE]),
             only_looks=self.one_of([False, False, False, False, True]),
+            among=self.one_of([1, 1, 1, 3]),
             dialect=self.one_of(["mqs", "lmstfy"]),
         )
 

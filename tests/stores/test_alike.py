@@ -20,13 +20,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from penstock.core import limits
-from penstock.stores.sqlite import window
+from penstock.stores.sqlite import JournalLimits, window
 from tests.stores.random_client import RandomClient
 from tests.stores.random_commands import Lots
 from tests.stores.twins import Twins
 
 EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", "0"))
-SEEDS = [SystemRandom().getrandbits(32) for _ in range(EXAMPLES)] or range(8)
+SEEDS = [SystemRandom().getrandbits(32) for _ in range(EXAMPLES)] or range(6)
 STEPS_OF_A_WALK = 300
 BOUNDED = settings(
     max_examples=EXAMPLES or 20,
@@ -59,9 +59,9 @@ def _small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (limits.SLICE, window.ENTRIES_MAX, window.ENTRIES_FILLED) == (3, 5, 2)
 
 
-def walk(directory: Path, seed: int) -> None:
+def walk(directory: Path, seed: int, journal: JournalLimits | None = None) -> None:
     """One long random walk; what it did is printed if it fails."""
-    stores = Twins(directory)
+    stores = Twins(directory, journal)
     try:
         lots = Lots(seed)
         client = RandomClient(stores, say=print)
@@ -80,6 +80,12 @@ def test_the_file_and_the_memory_store_behave_alike(directory: Path, seed: int) 
 @pytest.mark.usefixtures("_small_slices")
 def test_they_behave_alike_where_everything_is_done_in_small_slices(directory: Path, seed: int) -> None:
     walk(directory, seed)
+
+
+@each_seed
+@pytest.mark.usefixtures("_small_slices")
+def test_they_behave_alike_though_the_file_forgets_its_journal(directory: Path, seed: int) -> None:
+    walk(directory, seed, JournalLimits(bytes_max=0))
 
 
 class Alike(RuleBasedStateMachine):

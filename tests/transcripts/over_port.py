@@ -18,6 +18,7 @@ from penstock.core.commands import Command
 from penstock.dialects.http import Dialect
 from penstock.engine.asker import Asker
 from penstock.engine.engine import Engine
+from penstock.keys.file import KeyFile
 from penstock.server.limits import Limits
 from penstock.server.listeners import Address, Listener
 from penstock.server.routing import Router
@@ -49,9 +50,10 @@ class OverPortStage:
     _engine: _CountingEngine
     _server: Server
 
-    def __init__(self, dialects: Sequence[Dialect], directory: Path) -> None:
+    def __init__(self, dialects: Sequence[Dialect], directory: Path, keys: KeyFile | None = None) -> None:
         self._router = Router(dialects, dialects[0])
         self._directory = directory
+        self._keys = keys
         self._clock = MovableClock()
         self._connections: dict[str, HTTPConnection] = {}
         self._thread = ThreadPoolExecutor(1)
@@ -105,7 +107,7 @@ class OverPortStage:
         store = SqliteStore.open(self._directory / "penstock.sqlite")
         self._loop = asyncio.get_running_loop()
         self._engine = _CountingEngine(store, self._clock)
-        self._server = Server(self._engine, JournalAnswers(store.journal_reader()), Limits())
+        self._server = Server(self._engine, JournalAnswers(store.journal_reader()), Limits(), self._keys)
         addresses = await self._server.start([Listener("127.0.0.1", 0, self._router)])
         self._started.set_result(addresses[0])
         await self._server.wait_until_stopped()

@@ -11,12 +11,15 @@ from penstock.dialects.http import (
     HealthCheck,
     JournalLatest,
     JournalQuery,
+    KeyRequest,
     Problem,
     Request,
     Response,
 )
 from penstock.dialects.wire import JSON_TYPE
 from penstock.engine.engine import Engine
+from penstock.keys.file import draw
+from penstock.keys.ring import KeyRing
 from penstock.server.routing import Router
 from penstock.stores.memory import MemoryStore
 from penstock.wiring import JournalAnswers
@@ -40,11 +43,23 @@ def settle(engine: Engine) -> None:
         engine.run()
 
 
+class _Keys:
+    """The keys of one stage, which asks nobody for one."""
+
+    def __init__(self) -> None:
+        self._ring = KeyRing()
+
+    def answer(self, request: KeyRequest) -> Response:
+        self._ring, response = request.edit(self._ring, draw())
+        return response
+
+
 class _Exchange:
     """One request on its way, and its answer once there is one."""
 
-    def __init__(self, engine: Engine, journal: JournalAnswers, dialect: Dialect) -> None:
+    def __init__(self, engine: Engine, journal: JournalAnswers, keys: _Keys, dialect: Dialect) -> None:
         self._engine = engine
+        self._keys = keys
         self._journal = journal
         self._dialect = dialect
         self._command: Command | None = None
@@ -67,6 +82,8 @@ class _Exchange:
             case JournalQuery():
                 content_type, pieces = self._journal.stream(asked)
                 self.response = Response(200, b"".join(pieces), ((b"Content-Type", content_type.encode()),))
+            case KeyRequest():
+                self.response = self._keys.answer(asked)
             case _:
                 self._command = asked
                 self._engine.submit(asked, self)
@@ -86,13 +103,14 @@ class SocketlessStage:
         store = MemoryStore()
         self._engine = Engine(store, self._clock)
         self._journal = JournalAnswers(store.journal_reader())
+        self._keys = _Keys()
         self._exchanges: dict[str, _Exchange] = {}
 
     def ask(self, label: str, question: Question) -> None:
         path, _, query = question.target.partition("?")
         headers = {name.lower().encode(): value for name, value in question.headers}
         dialect = self._router.route(question.method, path)
-        exchange = self._exchanges[label] = _Exchange(self._engine, self._journal, dialect)
+        exchange = self._exchanges[label] = _Exchange(self._engine, self._journal, self._keys, dialect)
         exchange.begin(Request(question.method, path, query, headers, question.body))
         settle(self._engine)
 

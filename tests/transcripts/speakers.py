@@ -8,6 +8,7 @@ from typing import Any
 from penstock.dialects.emodb import Emodb
 from penstock.dialects.http import Dialect
 from penstock.dialects.lmstfy import Lmstfy
+from penstock.dialects.lmstfy_admin import LmstfyAdmin
 from penstock.dialects.mqcore import MqCore
 from penstock.dialects.mqs import Mqs
 from penstock.dialects.native import Native
@@ -28,6 +29,7 @@ _BY_FOLDER: dict[str, Callable[..., Sequence[Any]]] = {
     # Other dialects may publish what is not JSON.
     "emodb": lambda **settings: [Emodb(**settings), Mqs()],
     "lmstfy": lambda **settings: [Lmstfy(**settings), Mqs()],
+    "lmstfy-admin": lambda: [LmstfyAdmin(is_local=True)],
     "mqcore": _all_on_one_port,
     "mqs": lambda **settings: [Mqs(**settings)],
     "native": lambda **settings: [Native(**settings), Mqs()],

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from penstock.keys.file import KeyFile
 from tests.transcripts.over_port import OverPortStage
 from tests.transcripts.player import play
 from tests.transcripts.reader import read_transcript
@@ -28,5 +29,6 @@ def test_without_sockets_a_transcript_is_as_written(path: Path) -> None:
 @each_transcript
 def test_over_a_port_a_transcript_is_as_written(path: Path, tmp_path: Path) -> None:
     transcript = read_transcript(path)
-    with OverPortStage(speakers(path.parent.name, transcript.settings), tmp_path) as stage:
+    dialects = speakers(path.parent.name, transcript.settings)
+    with OverPortStage(dialects, tmp_path, KeyFile(tmp_path)) as stage:
         play(transcript, stage)

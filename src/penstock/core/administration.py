@@ -123,6 +123,8 @@ def shown(view: View, queue: Queue, *, with_dead_head: bool = False) -> QueueSho
 def list_queues(view: View, command: ListQueues) -> Outcome:
     """Tell one page of a namespace's queues."""
     queues = view.queues(command.namespace)
+    if command.only is not None:
+        queues = [queue for queue in queues if command.only.covers(queue.name)]
     end = None if command.limit is None else command.offset + command.limit
     page = tuple((queue.name, queue.settings) for queue in queues[command.offset : end])
     return QueuesListed(len(queues), page)
@@ -227,7 +229,9 @@ def start_move(view: View, command: StartMove, now_ms: int, ids: Ids) -> tuple[O
 def describe_move(view: View, command: DescribeMove) -> Outcome:
     """Tell how far a move is."""
     move = view.move(command.reference)
-    return NoSuchMove(command.reference) if move is None else MoveShown(move)
+    if move is None or (command.only is not None and not command.only.covers(move.source)):
+        return NoSuchMove(command.reference)
+    return MoveShown(move)
 
 
 def carry_on_move(view: View, move: MoveState) -> list[Event]:

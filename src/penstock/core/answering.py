@@ -38,6 +38,7 @@ def _is_meant(command: Acknowledge, message: Message) -> bool:
     return (
         name.namespace == command.namespace
         and (command.queue is None or name.name == command.queue)
+        and (command.only is None or command.only.covers(name))
         and _is_current(message, command.attempt)
     )
 

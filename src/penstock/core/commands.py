@@ -13,6 +13,7 @@ import msgspec
 
 from penstock.core.ids import MessageId
 from penstock.core.model import Content, Phase, QueueName, Settings
+from penstock.core.scope import Scope
 
 
 class Malformed(msgspec.Struct, frozen=True, gc=False):
@@ -68,6 +69,7 @@ class ListQueues(msgspec.Struct, frozen=True):
     offset: int = 0
     limit: int | None = None
     dialect: str = ""
+    only: Scope | None = None  # those of these queues; None: all
 
 
 class Draft(msgspec.Struct, frozen=True, gc=False):
@@ -126,6 +128,7 @@ class Acknowledge(msgspec.Struct, frozen=True, gc=False):
     ids: tuple[MessageId, ...]
     attempt: int | None = None  # only if this delivery is the current one; None: in any case
     dialect: str = ""
+    only: Scope | None = None  # in other queues an id is unknown; None: in none
 
 
 class Renew(msgspec.Struct, frozen=True):
@@ -209,6 +212,7 @@ class DescribeMove(msgspec.Struct, frozen=True):
 
     reference: str
     dialect: str = ""
+    only: Scope | None = None  # a move out of any other queue is unknown; None: of none
 
 
 Command = (

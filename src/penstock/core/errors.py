@@ -6,6 +6,7 @@
     │   ├── StoreBusy      another process owns it
     │   ├── StoreTooNew    written by a later version, or not by Penstock at all
     │   └── StoreFailed    a write or sync failed: nothing may be acknowledged on it again
+    ├── KeyFileError       the file of keys cannot be read or written
     └── ListenError        an address that cannot be listened on
 
 A refusal that a caller can expect is not here: it is a value, see `outcomes`.
@@ -40,6 +41,10 @@ class StoreTooNew(StoreError):
 
 class StoreFailed(StoreError):
     """A write or sync failed; what was not synced by then is not kept."""
+
+
+class KeyFileError(PenstockError):
+    """The file of keys cannot be read, understood or written."""
 
 
 class ListenError(PenstockError):

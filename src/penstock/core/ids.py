@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from struct import Struct
 
 MessageId = bytes  # always 16 of them
 Ids = Callable[[int, int], MessageId]  # (now_ms, the sequence that the event will have) -> a new id
@@ -20,8 +21,9 @@ Ids = Callable[[int, int], MessageId]  # (now_ms, the sequence that the event wi
 SEQUENCE_MAX = (1 << 42) - 1
 TAG_MAX = (1 << 32) - 1
 
-_VERSION = 7 << 76
-_VARIANT = 2 << 62
+_VERSION = 7 << 12  # within the high 64 bits
+_VARIANT = 2 << 62  # within the low 64 bits
+_halves = Struct(">QQ").pack
 _LOW_30 = (1 << 30) - 1
 _LOW_40 = (1 << 40) - 1
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -41,14 +43,9 @@ _TO_BASE_32 = _base_32_letters()
 
 def make_id(published_at_ms: int, sequence: int, tag: int) -> MessageId:
     """Lay out an id. The tag comes from outside: the core draws no lots."""
-    return (
-        published_at_ms << 80
-        | _VERSION
-        | (sequence >> 30) << 64
-        | _VARIANT
-        | (sequence & _LOW_30) << 32
-        | tag
-    ).to_bytes(16, "big")
+    return _halves(
+        published_at_ms << 16 | _VERSION | sequence >> 30, _VARIANT | (sequence & _LOW_30) << 32 | tag
+    )
 
 
 def sequence_of(message_id: MessageId) -> int:

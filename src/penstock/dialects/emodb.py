@@ -40,8 +40,10 @@ from penstock.core.outcomes import (
 from penstock.dialects import emodb_answers as answers
 from penstock.dialects import emodb_requests as requests
 from penstock.dialects.emodb_json import write_messages
-from penstock.dialects.http import BodyRule, Problem, Request, Response, segments
-from penstock.dialects.wire import JSON_TYPE, json_response
+from penstock.dialects.emodb_needs import needs_of_path
+from penstock.dialects.http import BodyRule, Denial, Problem, Request, Response, segments
+from penstock.dialects.wire import JSON_TYPE, json_response, raw_parameter
+from penstock.keys.grants import OPEN, Needs
 
 IDS_BODY_BYTES_MAX = 1024 * 1024  # some 26 000 ids; a poll gives out 1 000
 
@@ -94,6 +96,19 @@ class Emodb:
             "claimcount": _Route(_LOOK, requests.read_claim_count),
             "unclaimall": _Route(_POST, requests.read_unclaim_all),
         }
+
+    def credential(self, head: Request) -> bytes | None:
+        """The API key, in its header or in the query."""
+        key = head.headers.get(b"x-bv-api-key")
+        if key:
+            return key
+        parameter = raw_parameter(head.query, requests.KEY_PARAMETER)
+        return None if parameter is None else parameter.encode()
+
+    def needs(self, head: Request) -> Needs:
+        """By method and path; of a batch for many queues, only its body tells which."""
+        found = _service_and_words(head.path)
+        return OPEN if found is None else needs_of_path(*found, head)
 
     def body_rule(self, head: Request) -> BodyRule:
         """A list of ids is short, whatever a batch may be."""
@@ -156,6 +171,10 @@ class Emodb:
                 return answers.UNAVAILABLE
             case _:
                 assert_never(problem)
+
+    def deny(self, denial: Denial) -> Response:
+        """EmoDB has one answer to all who lack a privilege."""
+        return answers.TOO_OFTEN if denial is Denial.TOO_MANY else answers.UNAUTHORIZED
 
 
 @lru_cache(maxsize=1024)

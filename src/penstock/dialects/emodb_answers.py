@@ -46,6 +46,12 @@ ZERO = json_response(200, 0)
 NOTHING_HERE = problem(404, "There is nothing at this path")
 WRONG_TYPE = problem(415, "The body has to be of type application/json")
 INTERNAL = problem(500, "Internal server error")
+TOO_OFTEN = problem(429, "The API key was used too often; try again later")
+UNAUTHORIZED = Response(
+    403,
+    msgspec.json.encode({"reason": "not authorized"}),
+    (JSON_TYPE, (_EXCEPTION, b"com.bazaarvoice.emodb.common.api.UnauthorizedException")),
+)
 UNAVAILABLE = problem(503, "The service cannot promise to keep anything now", (b"Retry-After", b"1"))
 
 BAD_NAME = illegal_argument(

@@ -30,10 +30,11 @@ from penstock.core.model import Content, Phase, QueueName
 from penstock.dialects import emodb_answers as answers
 from penstock.dialects import emodb_json
 from penstock.dialects.http import Request, Response
-from penstock.dialects.wire import query_parameters
+from penstock.dialects.wire import query_parameters, without_parameter
 
 MESSAGES_MAX = 50_000  # in one batch: nobody else is served while it is taken in
 NAME_CHARACTERS_MAX = 255
+KEY_PARAMETER = "APIKey"
 
 _NAME = re.compile(r"(?!\.{1,2}\Z|_(?!_))[a-z0-9.:@_-]+")
 _UNACKNOWLEDGED = (Phase.READY, Phase.COPY, Phase.DELAYED, Phase.CLAIMED)
@@ -112,7 +113,7 @@ class Sending:
 
 def read_poll(name: QueueName, request: Request) -> Command | Response:
     """Claim messages, or with a claim of no time only look at them."""
-    return _poll(name, request.query)
+    return _poll(name, without_parameter(request.query, KEY_PARAMETER))
 
 
 @lru_cache(maxsize=1024)

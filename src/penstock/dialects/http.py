@@ -5,10 +5,14 @@ engine, or at once with a `Response` where the request alone settles the matter.
 an outcome, the same dialect writes it down.
 
     head ──▶ dialect.body_rule ──▶ (body is read) ──▶ dialect.read ──▶ engine ──▶ dialect.write ──▶ bytes
+
+Where keys are in use, the head is first asked for its `credential` and its `needs`, and whoever may not
+have what it asks for hears of it by `deny`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 from typing import Protocol
 from urllib.parse import unquote
@@ -17,6 +21,8 @@ import msgspec
 
 from penstock.core.commands import Command
 from penstock.core.outcomes import Outcome
+from penstock.keys.grants import Needs
+from penstock.keys.ring import Fresh, KeyRing
 
 Header = tuple[bytes, bytes]
 
@@ -56,7 +62,13 @@ class HealthCheck(msgspec.Struct, frozen=True):
     """A request for whether the service can still keep its promises."""
 
 
-ServerQuery = JournalQuery | JournalLatest | HealthCheck
+class KeyRequest(msgspec.Struct, frozen=True):
+    """A request about keys, answered from the ring, which it may replace."""
+
+    edit: Callable[[KeyRing, Fresh], tuple[KeyRing, Response]]
+
+
+ServerQuery = JournalQuery | JournalLatest | HealthCheck | KeyRequest
 
 
 class BodyRule(msgspec.Struct, frozen=True):
@@ -75,11 +87,30 @@ class Problem(Enum):
     UNAVAILABLE = 503  # stopping, or the store can no longer promise anything
 
 
+class Denial(Enum):
+    """Why a request is denied, put into each dialect's words by `Dialect.deny`."""
+
+    MISSING = 1  # it shows no key
+    UNKNOWN = 2  # there is no such key, or no longer
+    FORBIDDEN = 3  # the key does not allow it
+    TOO_MANY = 4  # the key was used too often; the server adds Retry-After
+
+
 class Dialect(Protocol):
     """One wire language over the core."""
 
     name: str
     roots: frozenset[str] | None  # first path segments it owns on a shared port; None: all that are left
+
+    def credential(self, head: Request) -> bytes | None:
+        """The key that a request shows; None if it shows none."""
+        ...
+
+    def needs(self, head: Request) -> Needs:
+        """What a request needs, as far as its head tells. Where that is nothing, it is open to everybody,
+        and what is read from it may be a refusal or a look at the health, but never a command.
+        """
+        ...
 
     def body_rule(self, head: Request) -> BodyRule:
         """Say how much body to read, before any of it is."""
@@ -95,6 +126,10 @@ class Dialect(Protocol):
 
     def refuse(self, problem: Problem, detail: str) -> Response:
         """Put a refusal by the server into this dialect's words."""
+        ...
+
+    def deny(self, denial: Denial) -> Response:
+        """Say in this dialect's words that a key is missing or does not do."""
         ...
 
 

@@ -40,7 +40,7 @@ from penstock.core.outcomes import (
     Unavailable,
     Unfinished,
 )
-from penstock.dialects.http import BodyRule, Problem, Request, Response, segments
+from penstock.dialects.http import BodyRule, Denial, Problem, Request, Response, segments
 from penstock.dialects.lmstfy_answers import (
     NO_CONTENT,
     TOO_LARGE,
@@ -52,8 +52,10 @@ from penstock.dialects.lmstfy_answers import (
     write_published,
     write_queue,
 )
+from penstock.dialects.lmstfy_needs import needs_of_path
 from penstock.dialects.lmstfy_requests import (
     JOBS_MAX,
+    KEY_PARAMETER,
     read_acknowledge,
     read_bulk,
     read_consume,
@@ -64,12 +66,17 @@ from penstock.dialects.lmstfy_requests import (
     read_republish,
     read_respawn,
 )
+from penstock.dialects.wire import raw_parameter
+from penstock.keys.grants import OPEN, Needs
 
 BULK_BLANKS_MAX = 64 * 1024  # brackets, commas and white space around the jobs of a bulk
 
 _API_NOT_FOUND = error(404, "api not found")
 _UNREADABLE = error(400, "failed to read body")
 _INTERNAL = error(500, "internal error")
+_TOKEN_NOT_FOUND = error(401, "token not found")
+_INVALID_TOKEN = error(401, "invalid token")
+_TOO_OFTEN = as_json(429, {"msg": "the token has reached its rate limit, please retry later"})
 _UNAVAILABLE = error(503, "service unavailable", (b"Retry-After", b"1"))
 
 Reader = Callable[[QueueName, Request], Command | Response]
@@ -99,6 +106,21 @@ class Lmstfy:
             ("DELETE", "job", ":job_id"): read_acknowledge,
             ("DELETE", "deadletter"): read_drop_dead,
         }
+
+    def credential(self, head: Request) -> bytes | None:
+        """The token, in its header or in the query."""
+        token = head.headers.get(b"x-token")
+        if token:
+            return token
+        parameter = raw_parameter(head.query, KEY_PARAMETER)
+        return None if parameter is None else parameter.encode()
+
+    def needs(self, head: Request) -> Needs:
+        """By method and path. As in the original, what is wrong with those is said to everybody."""
+        parts = segments(head.path)
+        if parts[0] != "api" or len(parts) < 3:
+            return OPEN
+        return needs_of_path(head.method, parts[1], parts[2], tuple(parts[3:]))
 
     def body_rule(self, head: Request) -> BodyRule:
         """Only a bulk may be larger than one job."""
@@ -169,3 +191,15 @@ class Lmstfy:
                 return _UNAVAILABLE
             case _:
                 assert_never(problem)
+
+    def deny(self, denial: Denial) -> Response:
+        """In the original's words: a token that is for other queues is no better than an unknown one."""
+        match denial:
+            case Denial.MISSING:
+                return _TOKEN_NOT_FOUND
+            case Denial.UNKNOWN | Denial.FORBIDDEN:
+                return _INVALID_TOKEN
+            case Denial.TOO_MANY:
+                return _TOO_OFTEN
+            case _:
+                assert_never(denial)

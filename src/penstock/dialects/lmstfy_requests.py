@@ -37,7 +37,7 @@ from penstock.dialects.lmstfy_answers import (
     BulkPublish,
     error,
 )
-from penstock.dialects.wire import decode_json, plain_decimal, query_parameters
+from penstock.dialects.wire import decode_json, plain_decimal, query_parameters, without_parameter
 
 NAME_LETTERS_MAX = 255
 JOBS_MAX = 64  # in one bulk
@@ -49,6 +49,7 @@ DEFAULT_TTR_S = 120
 # Clients send few queries, over and over, and to read one costs more than all the rest of a request.
 QUERIES_KEPT = 1024
 KEPT_QUERY_LETTERS_MAX = 256
+KEY_PARAMETER = "token"
 
 _NAME_TOO_LONG = error(400, "namespace or queue name too long")
 _BAD_NAMESPACE = error(400, "namespace name contains forbidden characters")
@@ -106,6 +107,7 @@ class Terms(NamedTuple):
 
 
 def _read_terms(query: str) -> Terms | Response:
+    query = without_parameter(query, KEY_PARAMETER)
     is_kept = len(query) <= KEPT_QUERY_LETTERS_MAX
     return _terms_of(query) if is_kept else _terms_of.__wrapped__(query)
 
@@ -209,6 +211,7 @@ class Wish(NamedTuple):
 
 
 def _read_wish(query: str) -> Wish | Response:
+    query = without_parameter(query, KEY_PARAMETER)
     is_kept = len(query) <= KEPT_QUERY_LETTERS_MAX
     return _wish_of(query) if is_kept else _wish_of.__wrapped__(query)
 

@@ -48,8 +48,10 @@ from penstock.core.outcomes import (
     Unavailable,
     Unfinished,
 )
-from penstock.dialects.http import BodyRule, Header, Problem, Request, Response, segments
+from penstock.dialects import authorization
+from penstock.dialects.http import BodyRule, Denial, Header, Problem, Request, Response, segments
 from penstock.dialects.wire import header_value
+from penstock.keys.grants import OPEN, Action, Need, Needs
 
 NAMESPACE = "default"
 NAME_LETTERS_MAX = 255
@@ -94,6 +96,30 @@ class MqCore:
         self._if_missing = IfMissing.CREATE if unknown_queue == "create" else IfMissing.REFUSE
         self._message = BodyRule(body_bytes_max)
         self._reserved = {word: _reserved(word) for word in reserved}
+
+    def credential(self, head: Request) -> bytes | None:
+        """As the document is silent about keys: in the way of HTTP."""
+        return authorization.bearer_key(head.headers)
+
+    def needs(self, head: Request) -> Needs:
+        """By which of the six requests it is."""
+        segment, *below = segments(head.path)
+        name = _queue_name(segment)
+        if name is None or name.name in self._reserved:
+            return OPEN
+        match head.method, *below:
+            case "POST", "messages":
+                return (Need(Action.PUBLISH, name),)
+            case "GET", "messages":
+                return (Need(Action.CONSUME, name),)
+            case "DELETE", "messages", _:
+                return (Need(Action.CONSUME, name, is_answer=True),)
+            case ("PUT" | "DELETE",):
+                return (Need(Action.ADMINISTER, name),)
+            case ("GET" | "HEAD",):
+                return (Need(Action.INSPECT, name),)
+            case _:
+                return OPEN
 
     def body_rule(self, head: Request) -> BodyRule:
         """Only a message has a body that counts: the document discards any other."""
@@ -175,6 +201,20 @@ class MqCore:
                 return _text(503, detail, _RETRY_AFTER)
             case _:
                 assert_never(problem)
+
+    def deny(self, denial: Denial) -> Response:
+        """A key is missing or does not do, as a sentence."""
+        match denial:
+            case Denial.MISSING:
+                return _text(401, authorization.NO_KEY, authorization.ASK_FOR_KEY)
+            case Denial.UNKNOWN:
+                return _text(401, authorization.UNKNOWN_KEY, authorization.ASK_FOR_ANOTHER_KEY)
+            case Denial.FORBIDDEN:
+                return _text(403, authorization.NOT_ALLOWED)
+            case Denial.TOO_MANY:
+                return _text(429, authorization.TOO_OFTEN)
+            case _:
+                assert_never(denial)
 
 
 def _reserved(word: str) -> Response:

@@ -12,11 +12,10 @@ to the rules as `Malformed` and becomes a 400 only there. 404 and 409 have no bo
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Literal, assert_never
-from urllib.parse import unquote, unquote_to_bytes
+from urllib.parse import unquote
 
 from penstock.core.commands import (
     Acknowledge,
@@ -53,9 +52,19 @@ from penstock.core.outcomes import (
     Unavailable,
     Unfinished,
 )
-from penstock.dialects import multipart
-from penstock.dialects.http import BodyRule, Header, HealthCheck, Problem, Request, Response, ServerQuery
+from penstock.dialects import authorization, mqs_names, multipart
+from penstock.dialects.http import (
+    BodyRule,
+    Denial,
+    Header,
+    HealthCheck,
+    Problem,
+    Request,
+    Response,
+    ServerQuery,
+)
 from penstock.dialects.mqs_json import describe, describe_all, describe_with_status, read_settings
+from penstock.dialects.mqs_names import NAME_BYTES_MAX, NAMESPACE, queue_name
 from penstock.dialects.wire import (
     error_response,
     header_value,
@@ -63,12 +72,11 @@ from penstock.dialects.wire import (
     plain_decimal,
     query_parameters,
 )
+from penstock.keys.grants import Needs
 
-NAMESPACE = "default"
 PAYLOAD_BYTES_MAX = 1024 * 1024  # the document's 1 MB
 MESSAGES_MAX = 999  # in one receive or one publish
 WAIT_S_MAX = 20
-NAME_BYTES_MAX = 255
 INT64_MAX = 2**63 - 1
 
 _OK = Response(200)
@@ -93,7 +101,6 @@ _UNAVAILABLE = error_response(503, "The service cannot promise to keep anything 
 
 _BAD_TRACE_ID = Malformed("X-TRACE-ID: expected a UUID")
 _MILLISECONDS = [b".%03dZ" % ms for ms in range(1000)]
-_CONTROL_OR_SLASH = re.compile(r"[\x00-\x1f\x7f-\x9f/]")
 
 
 class Mqs:
@@ -114,6 +121,14 @@ class Mqs:
         self._many_messages = BodyRule(body_bytes_max)
         self._settings = BodyRule(min(PAYLOAD_BYTES_MAX, body_bytes_max))
         self._deleted = _NO_CONTENT if delete_status == 204 else _OK
+
+    def credential(self, head: Request) -> bytes | None:
+        """As the document is silent about keys: in the way of HTTP."""
+        return authorization.bearer_key(head.headers)
+
+    def needs(self, head: Request) -> Needs:
+        """By method and path."""
+        return mqs_names.needs(head.method, head.path)
 
     def body_rule(self, head: Request) -> BodyRule:
         """Only the payload of a single message may be cut."""
@@ -150,7 +165,7 @@ class Mqs:
                 return _NO_HANDLER
 
     def _read_publish(self, request: Request, segment: str) -> Command | Response:
-        name = _queue_name(segment)
+        name = queue_name(segment)
         if name is None:
             return _NOT_FOUND
         headers = request.headers
@@ -214,25 +229,12 @@ class Mqs:
             case _:
                 assert_never(problem)
 
+    def deny(self, denial: Denial) -> Response:
+        """A key is missing or does not do, as an error of the document's form."""
+        return authorization.json_denial(denial)
+
 
 # Reading
-
-
-def _queue_name(segment: str) -> QueueName | None:
-    """The queue that a path segment names; None if no queue can have that name."""
-    # Each byte of a name is at most three characters; longer segments stay out of the cache, too.
-    return _decoded_name(segment) if len(segment) <= 3 * NAME_BYTES_MAX else None
-
-
-@lru_cache(maxsize=4096)
-def _decoded_name(segment: str) -> QueueName | None:
-    try:
-        name = str(unquote_to_bytes(segment), "utf-8")
-    except UnicodeError:
-        return None
-    if not name or len(name.encode()) > NAME_BYTES_MAX or _CONTROL_OR_SLASH.search(name):
-        return None
-    return QueueName(NAMESPACE, name)
 
 
 def _read_of_queue(request: Request, segment: str) -> Command | Response:
@@ -241,7 +243,7 @@ def _read_of_queue(request: Request, segment: str) -> Command | Response:
     method = request.method
     if method not in {"PUT", "POST", "DELETE", "GET"}:
         return _NO_HANDLER
-    name = _queue_name(segment)
+    name = queue_name(segment)
     if name is None:
         return _BAD_NAME if method == "PUT" else _NOT_FOUND
     match method:
@@ -287,7 +289,7 @@ def _draft(headers: dict[bytes, bytes], payload: bytes) -> Draft | Malformed:
 
 
 def _read_receive(request: Request, segment: str) -> Command | Response:
-    name = _queue_name(segment)
+    name = queue_name(segment)
     if name is None:
         return _NOT_FOUND
     limit = _header_number(request.headers, b"x-mqs-max-messages", 1, 1, MESSAGES_MAX)

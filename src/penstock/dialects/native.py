@@ -6,8 +6,10 @@ from typing import NoReturn, assert_never
 
 from penstock.core.commands import Command
 from penstock.core.outcomes import Outcome
+from penstock.dialects import authorization
 from penstock.dialects.http import (
     BodyRule,
+    Denial,
     HealthCheck,
     JournalLatest,
     JournalQuery,
@@ -15,8 +17,10 @@ from penstock.dialects.http import (
     Request,
     Response,
     ServerQuery,
+    segments,
 )
 from penstock.dialects.wire import error_response, plain_decimal, query_parameters
+from penstock.keys.grants import OPEN, Action, Need, Needs
 
 RECORDS_MAX = 100_000
 RECORDS_DEFAULT = 10_000
@@ -33,6 +37,13 @@ _BAD_AFTER = error_response(400, "after: expected a sequence number, 0 or more")
 _BAD_LIMIT = error_response(400, f"limit: expected a number from 1 to {RECORDS_MAX}")
 _NO_BODY_NEEDED = BodyRule(64 * 1024)
 
+# By the first segment of the path. What these pages tell is about all queues alike.
+_NEEDS: dict[str, Needs] = {
+    "console": (Need(Action.INSPECT),),
+    "journal": (Need(Action.JOURNAL),),
+    "metrics": (Need(Action.INSPECT),),
+}
+
 
 class Native:
     """Pages that no other dialect has."""
@@ -40,6 +51,14 @@ class Native:
     name = "native"
     # Names of pages to come are taken already, so that nobody makes a queue that a later version would hide.
     roots: frozenset[str] | None = frozenset({"console", "docs", "health", "journal", "metrics"})
+
+    def credential(self, head: Request) -> bytes | None:
+        """In the way of HTTP."""
+        return authorization.bearer_key(head.headers)
+
+    def needs(self, head: Request) -> Needs:
+        """By page; health is for everybody."""
+        return _NEEDS.get(segments(head.path)[0], OPEN)
 
     def body_rule(self, head: Request) -> BodyRule:  # noqa: ARG002 - no page takes a body
         """Nothing here reads a body."""
@@ -73,6 +92,10 @@ class Native:
                 return error_response(503, detail, (b"Retry-After", b"1"))
             case _:
                 assert_never(problem)
+
+    def deny(self, denial: Denial) -> Response:
+        """A key is missing or does not do, as JSON."""
+        return authorization.json_denial(denial)
 
 
 def _read_journal(request: Request) -> JournalQuery | Response:

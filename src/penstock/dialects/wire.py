@@ -70,6 +70,23 @@ def query_parameters(query: str) -> dict[str, str]:
     return parameters
 
 
+def without_parameter(query: str, name: str) -> str:
+    """The query without one of its parameters: what is cached by a query must not hold a client's key."""
+    if f"{name}=" not in query:
+        return query
+    return "&".join([pair for pair in query.split("&") if not pair.startswith(f"{name}=")])
+
+
+def raw_parameter(query: str, name: str) -> str | None:
+    """One parameter of a query, decoded; None if it is not there or empty."""
+    if f"{name}=" not in query:
+        return None
+    for pair in query.split("&"):
+        if pair.startswith(f"{name}="):
+            return unquote_plus(pair[len(name) + 1 :]) or None
+    return None
+
+
 def header_value(text: str) -> bytes | None:
     """The text as the value of a header; None if it cannot be one.
 

@@ -71,15 +71,16 @@ class Engine:
         self._waiting = WaitingRoom()
         self._has_uncommitted = False
         self._next_trim_ms = 0
+        self.decided_at_ms = 0  # the moment at which the last batch was decided
         self.is_healthy = True
 
     def submit(self, command: Command, asker: Asker) -> None:
         """Queue a command for the next batch."""
         self._pending.append((command, asker))
 
-    def withdraw(self, asker: Asker) -> None:
-        """Stop waiting for an asker who has gone."""
-        self._waiting.withdraw(asker)
+    def withdraw(self, asker: Asker) -> bool:
+        """Let an asker who has gone wait no longer; False if it did not wait."""
+        return self._waiting.withdraw(asker)
 
     @property
     def waiting(self) -> int:
@@ -125,7 +126,7 @@ class Engine:
     # One batch
 
     def _decide_batch(self) -> None:
-        now_ms = self.now_ms()
+        now_ms = self.decided_at_ms = self.now_ms()
         self._do_what_is_due(now_ms)
         if self._unfinished:
             self._pending.extend(self._unfinished)
@@ -146,11 +147,20 @@ class Engine:
 
     def _settle(self, command: Command, now_ms: int) -> Outcome:
         """Decide one command and apply what happens by it."""
+        outcome, events = self._decide(command, now_ms)
+        if events:
+            self._apply(events, now_ms, command.dialect)
+        if isinstance(outcome, Unfinished) and isinstance(command, Claim):
+            return self._settle_at_once(command, now_ms)
+        return outcome
+
+    def _settle_at_once(self, command: Claim, now_ms: int) -> Outcome:
+        """Go on with a claim that had to clear the line first: a consumer is there and waits."""
         for _ in range(ROUNDS_MAX):
             outcome, events = self._decide(command, now_ms)
             if events:
                 self._apply(events, now_ms, command.dialect)
-            if not (isinstance(outcome, Unfinished) and isinstance(command, Claim)):
+            if not isinstance(outcome, Unfinished):
                 return outcome
         return Unfinished(command)
 
@@ -166,26 +176,33 @@ class Engine:
     def _apply(self, events: Sequence[Event], now_ms: int, dialect: str) -> None:
         self._store.apply(events, now_ms, dialect)
         self._has_uncommitted = True
-        if self._waiting:
+        if self._waiting.by_asker:
             self._wake(events, now_ms)
 
     def _do_what_is_due(self, now_ms: int) -> None:
         store = self._store
+        happened: list[Event] = []
         for queue in store.due_queues(now_ms):
-            self._apply_own(rules.tend(store, queue, now_ms), now_ms)
+            happened += self._follow(rules.tend(store, queue, now_ms), now_ms)
         # One move after the other, so that two in opposite directions cannot toss messages for ever.
         for move in store.moves_under_way()[:1]:
-            self._apply_own(administration.carry_on_move(store, move), now_ms)
+            happened += self._follow(administration.carry_on_move(store, move), now_ms)
         for queue in store.deleted_queues():
-            self._apply_own(administration.clear_deleted(store, queue), now_ms)
+            happened += self._follow(administration.clear_deleted(store, queue), now_ms)
+        # Woken only now: who waits at several queues gets what is due in the first of them.
+        if happened and self._waiting.by_asker:
+            self._wake(happened, now_ms)
         if now_ms >= self._next_trim_ms:
             has_more = store.trim_journal(now_ms)
             self._has_uncommitted = True
             self._next_trim_ms = now_ms + (0 if has_more else TRIM_EVERY_MS)
 
-    def _apply_own(self, events: Sequence[Event], now_ms: int) -> None:
+    def _follow(self, events: list[Event], now_ms: int) -> list[Event]:
+        """Apply what happened of itself."""
         if events:
-            self._apply(events, now_ms, "")
+            self._store.apply(events, now_ms, "")
+            self._has_uncommitted = True
+        return events
 
     # Waiting
 
@@ -255,7 +272,12 @@ class Engine:
     def _answer_all(self) -> None:
         answers, self._answers = self._answers, []
         for command, asker, outcome in answers:
-            if not asker.answer(outcome) and isinstance(command, Claim) and isinstance(outcome, Delivered):
+            try:
+                is_taken = asker.answer(outcome)
+            except Exception:
+                log.exception("answering %s failed", type(command).__name__)  # the others still get theirs
+                is_taken = False
+            if not is_taken and isinstance(command, Claim) and isinstance(outcome, Delivered):
                 self._give_back(command, outcome)
 
     def _give_back(self, command: Claim, outcome: Delivered) -> None:

@@ -34,16 +34,16 @@ class WaitingRoom:
     def __init__(self) -> None:
         self._lines: dict[QueueName, deque[Waiter]] = {}
         self._deadlines: list[tuple[int, int, Waiter]] = []
-        self._by_asker: dict[int, Waiter] = {}
+        self.by_asker: dict[int, Waiter] = {}  # everybody who waits, by the identity of who asked
         self._tickets = count()
 
     def __len__(self) -> int:
-        return len(self._by_asker)
+        return len(self.by_asker)
 
     def admit(self, command: Claim, asker: Asker, deadline_ms: int) -> None:
         """Let a claim wait in the line of each of its queues."""
         waiter = Waiter(command, asker, deadline_ms)
-        self._by_asker[id(asker)] = waiter
+        self.by_asker[id(asker)] = waiter
         heappush(self._deadlines, (deadline_ms, next(self._tickets), waiter))
         for name in command.names:
             self._lines.setdefault(name, deque()).append(waiter)
@@ -63,10 +63,10 @@ class WaitingRoom:
     def dismiss(self, waiter: Waiter) -> None:
         """A waiter was served, is out of time or has gone."""
         waiter.is_over = True
-        self._by_asker.pop(id(waiter.asker), None)
+        self.by_asker.pop(id(waiter.asker), None)
         for name in waiter.command.names:
             self.first_for(name)  # lets go of a line that has become empty
-        if len(self._deadlines) > 2 * len(self._by_asker) + _OVER_KEPT_MAX:
+        if len(self._deadlines) > 2 * len(self.by_asker) + _OVER_KEPT_MAX:
             self._sweep()
 
     def _sweep(self) -> None:
@@ -77,11 +77,12 @@ class WaitingRoom:
             self._lines[name] = deque(waiter for waiter in line if not waiter.is_over)
             self.first_for(name)
 
-    def withdraw(self, asker: Asker) -> None:
-        """An asker has gone."""
-        waiter = self._by_asker.get(id(asker))
+    def withdraw(self, asker: Asker) -> bool:
+        """An asker has gone; False if it did not wait."""
+        waiter = self.by_asker.get(id(asker))
         if waiter is not None:
             self.dismiss(waiter)
+        return waiter is not None
 
     def out_of_time(self, now_ms: int) -> list[Waiter]:
         """The waiters whose deadline has come."""
@@ -94,7 +95,7 @@ class WaitingRoom:
 
     def everybody(self) -> list[Waiter]:
         """All who wait."""
-        return list(self._by_asker.values())
+        return list(self.by_asker.values())
 
     def next_deadline_ms(self) -> int | None:
         """When the first of them runs out of time."""

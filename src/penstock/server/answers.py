@@ -110,5 +110,3 @@ class AnswerLine:
         if self._transport.can_write_eof():
             self._transport.write_eof()
         self.lingers_since = self.service.coarse_now
-        if self.on_room is not None:
-            self.on_room()

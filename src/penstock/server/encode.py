@@ -78,10 +78,8 @@ def chunk(piece: bytes) -> bytes:
 
 
 def _lines(headers: tuple[Header, ...]) -> bytes:
-    lines = b""
-    for name, value in headers:
-        # A value can come out of a message that another client sent: it must not begin a line of its own.
-        if _CR in value or _LF in value:
-            raise UnsafeHeaderError
-        lines += b"\r\n" + name + b": " + value
+    lines = b"\r\n" + b"\r\n".join([name + b": " + value for name, value in headers])
+    # A value can come out of a message that another client sent: it must not begin a line of its own.
+    if lines.count(_CR) != len(headers) or lines.count(_LF) != len(headers):
+        raise UnsafeHeaderError
     return lines

@@ -17,10 +17,13 @@ from penstock.dialects.http import (
     HealthCheck,
     JournalLatest,
     JournalQuery,
+    KeyRequest,
     Problem,
     Request,
     Response,
+    ServerQuery,
 )
+from penstock.keys.holders import Holder
 from penstock.server.encode import CLOSE, KEEP_ALIVE
 from penstock.server.refusals import Refusal, plain
 
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     from penstock.server.answers import AnswerLine
     from penstock.server.streams import Stream
 
-_SERVER_QUERIES = (JournalQuery, JournalLatest, HealthCheck)
+_SERVER_QUERIES = (JournalQuery, JournalLatest, HealthCheck, KeyRequest)
 
 _FAILED = "the service failed; its log has more under this request's id"
 _STORE_FAILED = "the store failed; nothing can be promised until the service is restarted"
@@ -48,6 +51,8 @@ class Exchange(msgspec.Struct, eq=False):
     is_http_1_0: bool = False
     awaits_continue: bool = False  # the client sends its body once it is told to
     lingers: bool = False  # the client may still be sending: let it read the answer before closing
+    holder: Holder | None = None  # whose key it shows; None: keys are not in use, or it needs none
+    denied: Refusal | None = None  # what its head was answered with: the rest of it is not looked at
     command: Command | None = None  # while the engine has it
     stream: Stream | None = None  # the answer, when it is one that is written piece by piece
     ready: bytes | None = None  # the answer, while those before it are not given
@@ -55,6 +60,9 @@ class Exchange(msgspec.Struct, eq=False):
 
     def begin(self) -> None:
         """Find out what the request asks for, and ask it."""
+        if self.denied is not None:
+            self.decline(self.denied)
+            return
         service = self.line.service
         try:
             asked = self.dialect.read(self.request)
@@ -64,10 +72,29 @@ class Exchange(msgspec.Struct, eq=False):
         if isinstance(asked, Response):
             self.respond(asked)
         elif isinstance(asked, _SERVER_QUERIES):
-            service.streams.answer(self, asked)
+            self._ask_server(asked)
+        elif service.guard.is_on:
+            self._ask_by_key(asked)
         else:
             self.command = asked
             service.pump.submit(asked, self)
+
+    def _ask_by_key(self, command: Command) -> None:
+        service = self.line.service
+        admitted = service.guard.admit(self.dialect, self.holder, command)
+        if isinstance(admitted, Refusal):
+            self.decline(admitted)
+        else:
+            self.command = admitted
+            service.pump.submit(admitted, self)
+
+    def _ask_server(self, query: ServerQuery) -> None:
+        service = self.line.service
+        refusal = service.guard.deny_query(self.dialect, self.holder, query) if service.guard.is_on else None
+        if refusal is not None:
+            self.decline(refusal)
+        else:
+            service.streams.answer(self, query)
 
     def answer(self, outcome: Outcome) -> bool:
         """Tell the client how its command went. False: it has gone, and takes nothing."""
@@ -78,7 +105,7 @@ class Exchange(msgspec.Struct, eq=False):
         if isinstance(outcome, Crashed):
             return self.refuse(Problem.INTERNAL, _FAILED)
         try:
-            response = self.dialect.write(command, outcome, self.line.service.engine.now_ms())
+            response = self.dialect.write(command, outcome, self.line.service.engine.decided_at_ms)
         except Exception as error:  # noqa: BLE001 - a fault in one dialect must not reach the other clients
             return self.crash(f"writing {self.dialect.name}", error)
         return self.respond(response)
@@ -93,13 +120,30 @@ class Exchange(msgspec.Struct, eq=False):
 
     def turn_down(self, refusal: Refusal) -> None:
         """Refuse, and close the connection: what the client sends from here on cannot be made sense of."""
-        self.line.service.log.refused(self.request.request_id, refusal.status, refusal.detail)
         self.keeps_open = False
         self.lingers = True
-        if refusal.problem is None:
+        self.decline(refusal)
+
+    def decline(self, refusal: Refusal) -> None:
+        """Refuse this request only."""
+        self.line.service.log.refused(self.request.request_id, refusal.status, refusal.detail)
+        if refusal.response is not None:
+            self._give(refusal.response)
+        elif refusal.problem is None:
             self._give(plain(refusal.status, refusal.detail))
         else:
             self._give(self._in_words(refusal.problem, refusal.detail))
+
+    def recheck(self) -> None:
+        """End a wait that the keys now in force do not allow. Only asked when nothing else is under way."""
+        service = self.line.service
+        if self.command is None:
+            return
+        refusal = service.guard.recheck(self.dialect, self.holder, self.command)
+        if refusal is not None:
+            service.pump.withdraw(self)
+            self.command = None
+            self.decline(refusal)
 
     def crash(self, doing: str, error: BaseException) -> bool:
         """Answer for a fault of our own."""

@@ -37,6 +37,10 @@ class FaultLog:
         fields = {"event": "failed", "request_id": request_id, "status": status, "dialect": dialect}
         self._write(logging.WARNING, fields)
 
+    def keys_refused(self, detail: str) -> None:
+        """Keys that cannot be used; `detail` names the file and what is wrong with it, and no key."""
+        self._write(logging.ERROR, {"event": "keys_refused", "detail": detail})
+
     def crashed(self, request_id: str, doing: str, error: BaseException) -> None:
         """A fault of our own."""
         fields = {"event": "crashed", "request_id": request_id, "doing": doing, **_place(error)}

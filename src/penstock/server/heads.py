@@ -30,6 +30,13 @@ def headers_too_long(limits: Limits) -> Refusal:
     return Refusal(431, f"the headers are longer than {limits.header_bytes_max} bytes")
 
 
+def has_long_body(headers: Mapping[bytes, bytes], bytes_max: int) -> bool:
+    """Whether a body follows that is too long to be read for nothing, or that the client holds back."""
+    if b"transfer-encoding" in headers or b"expect" in headers:
+        return True
+    return int(headers.get(b"content-length", b"0")) > bytes_max
+
+
 def check_coding(coding: bytes, *, is_http_1_0: bool) -> None:
     """Refuse a body that would have to be decoded, or whose sender cannot have meant it."""
     if is_http_1_0:

@@ -39,6 +39,11 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     # From the first signal until whatever is left is cut off.
     stop_seconds: float = 4.5
 
+    # How old the keys in force may be. To look whether their file has changed costs two microseconds.
+    key_look_seconds: float = 0.1
+    # A request without a key, or with one that does not do, is no reason to keep or even to read much.
+    stranger_bytes_max: int = 64 * KIB
+
     journal_streams_max: int = 16
     journal_threads: int = 4
 

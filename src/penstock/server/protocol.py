@@ -63,7 +63,9 @@ class Connection(asyncio.Protocol):
         self._is_tls = transport.get_extra_info("sslcontext") is not None
         self.line = AnswerLine(self._service, self._transport)
         self.reader = RequestReader(self.line, self._router)
-        if len(self._service.connections) < self._limits.connections_max:
+        if self._service.is_stopping:
+            self._transport.abort()  # it was accepted just before the listener closed
+        elif len(self._service.connections) < self._limits.connections_max:
             self._service.connections.add(self)
         else:
             self._turn_away()
@@ -84,7 +86,7 @@ class Connection(asyncio.Protocol):
             self._refuse(Refusal(Problem.UNREADABLE, "the request ended before its end"))
         reader.stop()
         line.is_ending = True
-        if self._is_tls or not line.exchanges:
+        if self._is_tls or not line.exchanges or self._waited():
             return False
         self._service.pump.when_settled(self._give_up_waits)
         return True
@@ -130,6 +132,15 @@ class Connection(asyncio.Protocol):
         elif not line.exchanges:
             self._check_idle(now)
 
+    def restart_clocks(self) -> None:
+        self._heard_at = self.reader.begun_at = self._service.coarse_now
+        if self.line.quiet_since is not None:
+            self.line.quiet_since = self._service.coarse_now
+
+    def recheck(self) -> None:
+        for exchange in list(self.line.exchanges):
+            exchange.recheck()
+
     def end(self) -> None:
         self.reader.end_after_this()
         if not self.reader.is_done:
@@ -151,7 +162,8 @@ class Connection(asyncio.Protocol):
             return
         if self.reader.is_in_message:
             self._heard_at = self._service.coarse_now
-        if len(self.line.exchanges) >= self._limits.pipelined_max:
+        # The rest of a request that is being read is still read: nothing else would bring its answer about.
+        if len(self.line.exchanges) >= self._limits.pipelined_max and self.reader.exchange is None:
             self._pause()
 
     def _feed_backlog(self) -> None:
@@ -179,7 +191,7 @@ class Connection(asyncio.Protocol):
         self._is_resuming = False
         self._is_paused = False
         self.line.on_room = None
-        self._heard_at = self.reader.begun_at = self._service.coarse_now
+        self.restart_clocks()
         self._feed_backlog()
         if not self._is_paused and not self._transport.is_closing():
             self._transport.resume_reading()
@@ -197,6 +209,12 @@ class Connection(asyncio.Protocol):
             return
         self._service.turned_away.add(self)
         self._refuse(Refusal(503, "too many connections; try again shortly"))
+
+    def _waited(self) -> bool:
+        """Withdraw what already waits: a message that came in this very turn must not go to one who left."""
+        commands = [exchange for exchange in self.line.exchanges if exchange.command is not None]
+        withdrawn = [self._service.pump.withdraw(exchange) for exchange in commands]
+        return any(withdrawn)
 
     def _give_up_waits(self) -> None:
         """Take a client that shut its side and whose command still waits for one that has gone.

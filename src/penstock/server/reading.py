@@ -16,6 +16,7 @@ from penstock.server.answers import AnswerLine
 from penstock.server.exchange import Exchange
 from penstock.server.heads import (
     check_coding,
+    has_long_body,
     header_bytes,
     headers_too_long,
     split_target,
@@ -30,6 +31,8 @@ from penstock.server.routing import Router
 # bring thousands of requests before the limit on outstanding ones is looked at.
 PIECE_BYTES_MAX = 16 * 1024
 
+_DROPPED = BodyRule(0, cuts=True)
+
 _METHODS = {name.encode(): name for name in ("GET", "POST", "PUT", "DELETE", "HEAD")}
 
 _ONCE_ONLY = frozenset({b"host", b"content-length", b"transfer-encoding", b"expect"})
@@ -42,6 +45,7 @@ class RequestReader:
         "_body",
         "_body_bytes",
         "_framing_bytes",
+        "_guard",
         "_headers",
         "_held_bytes",
         "_is_last",
@@ -65,6 +69,7 @@ class RequestReader:
         self._line = line
         self._service = line.service
         self._limits = line.service.limits
+        self._guard = line.service.guard
         self._router = router
         self._parser = HttpRequestParser(self)
         self.is_done = False  # what comes is not for us any more
@@ -161,6 +166,8 @@ class RequestReader:
             self._check_version(exchange)
         if b"host" not in headers and not exchange.is_http_1_0:
             raise Refusal(Problem.UNREADABLE, "HTTP/1.1 needs a Host header")
+        if self._guard.is_on:
+            self._ask_guard(exchange)
         if b"content-length" in headers or b"transfer-encoding" in headers:
             self._prepare_for_body(exchange)
 
@@ -232,6 +239,19 @@ class RequestReader:
         if self._service.unfinished_bytes > limits.unfinished_bytes_max:
             raise Refusal(Problem.UNAVAILABLE, "too many large requests at once; try again shortly")
 
+    def _ask_guard(self, exchange: Exchange) -> None:
+        try:
+            found = self._guard.check(exchange.dialect, exchange.request)
+        except Exception as error:  # noqa: BLE001 - a fault in one dialect must not reach the other clients
+            self._service.log.crashed(exchange.request.request_id, "asking who may", error)
+            raise Refusal(Problem.INTERNAL, "the service failed") from None
+        if not isinstance(found, Refusal):
+            exchange.holder = found
+        elif has_long_body(exchange.request.headers, self._limits.stranger_bytes_max):
+            raise found
+        else:
+            exchange.denied = found
+
     def _prepare_for_body(self, exchange: Exchange) -> None:
         headers = exchange.request.headers
         self.begun_at = self._service.coarse_now
@@ -246,11 +266,15 @@ class RequestReader:
             self._line.invite_body(exchange)
 
     def _ask_body_rule(self, exchange: Exchange) -> BodyRule:
+        if exchange.denied is not None:
+            return _DROPPED
         try:
-            return exchange.dialect.body_rule(exchange.request)
+            rule = exchange.dialect.body_rule(exchange.request)
         except Exception as error:  # noqa: BLE001 - a fault in one dialect must not reach the other clients
             self._service.log.crashed(exchange.request.request_id, "asking for a body rule", error)
             raise Refusal(Problem.INTERNAL, "the service failed") from None
+        is_stranger = self._guard.is_on and exchange.holder is None
+        return BodyRule(min(rule.bytes_max, self._limits.stranger_bytes_max)) if is_stranger else rule
 
     def _check_length(self, body_bytes: int) -> None:
         bytes_max = self._rule.bytes_max + (self._limits.dropped_bytes_max if self._rule.cuts else 0)

@@ -9,11 +9,13 @@ class Refusal(Exception):
     """A request that goes no further; its connection is closed once the refusal is said.
 
     With a `problem` it is said in the dialect's words. Without one it is a matter of HTTP alone, such as
-    a header that is too long, and the same in every dialect.
+    a header that is too long, and the same in every dialect; unless the dialect was asked already and gave
+    its `response`. Then `detail` is for the log only.
     """
 
-    def __init__(self, reason: Problem | int, detail: str) -> None:
+    def __init__(self, reason: Problem | int, detail: str, response: Response | None = None) -> None:
         super().__init__(detail)
+        self.response = response
         self.problem = reason if isinstance(reason, Problem) else None
         self.status = reason.value if isinstance(reason, Problem) else reason
         self.detail = detail

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 import uvloop
 
+from penstock.keys.file import KeyFile
 from penstock.server.limits import Limits
 from penstock.server.listeners import Address, Listener, bound_addresses, listen
 from penstock.server.pump import Engine
@@ -28,8 +29,11 @@ _OTHER_FILES = 256
 class Server:
     """One engine behind its listeners. Made and used on the loop's thread."""
 
-    def __init__(self, engine: Engine, journal: JournalSource, limits: Limits) -> None:
-        self.service = Service(engine, journal, limits, self._on_empty, self._on_fault)
+    def __init__(
+        self, engine: Engine, journal: JournalSource, limits: Limits, keys: KeyFile | None = None
+    ) -> None:
+        """Without `keys`, everything is allowed to everybody."""
+        self.service = Service(engine, journal, limits, self._on_empty, self._on_fault, keys)
         self._servers: list[asyncio.Server] = []
         self._stopped = asyncio.Event()
         self._is_ending = False
@@ -89,11 +93,12 @@ async def serve(
     listeners: Sequence[Listener],
     *,
     limits: Limits | None = None,
+    keys: KeyFile | None = None,
     ready: Ready = lambda _: None,
 ) -> None:
     """Serve until SIGTERM or SIGINT. Raises what made the engine fail, if that is what ended it."""
     loop = asyncio.get_running_loop()
-    server = Server(engine, journal, limits or Limits())
+    server = Server(engine, journal, limits or Limits(), keys)
     addresses = await server.start(listeners)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, server.stop)
@@ -107,13 +112,14 @@ def run(
     listeners: Sequence[Listener],
     *,
     limits: Limits | None = None,
+    keys: KeyFile | None = None,
     ready: Ready = lambda _: None,
 ) -> None:
     """Serve on a loop of its own, from the main thread."""
     limits = limits or Limits()
     _allow_files(limits.connections_max + _OTHER_FILES)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(serve(engine, journal, listeners, limits=limits, ready=ready))
+        runner.run(serve(engine, journal, listeners, limits=limits, keys=keys, ready=ready))
 
 
 def _allow_files(count: int) -> None:

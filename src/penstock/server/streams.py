@@ -13,10 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar, assert_never
 
+from penstock.core.errors import StoreError
 from penstock.dialects.http import (
     HealthCheck,
     JournalLatest,
     JournalQuery,
+    KeyRequest,
     Problem,
     Response,
     ServerQuery,
@@ -66,6 +68,8 @@ class Streams:
                 if self._admits(exchange):
                     exchange.stream = Stream(self, exchange, query)
                     exchange.line.start_stream(exchange)
+            case KeyRequest():
+                self.service.key_desk.answer(exchange, query)
             case _:
                 assert_never(query)
 
@@ -206,7 +210,10 @@ class Stream:
         self._streams.release(self._pieces)
         exchange.stream = None
         if not self._is_head_sent:
-            exchange.crash("reading the journal", error)
+            if isinstance(error, StoreError):
+                exchange.refuse(Problem.UNAVAILABLE, "the journal cannot be read")
+            else:
+                exchange.crash("reading the journal", error)
             return
         exchange.line.service.log.crashed(exchange.request.request_id, "reading the journal", error)
         exchange.line.abort()

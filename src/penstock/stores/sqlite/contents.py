@@ -24,6 +24,7 @@ from penstock.stores.sqlite.window import ENTRIES_FILLED, Entry
 CONTENT_KEPT_BYTES_MAX = 32 * 1024 * 1024  # bodies at hand of messages next in line, all queues together
 CONTENT_READ_AHEAD_BYTES_MAX = 16 * 1024  # larger bodies are read when they are handed out
 
+_PHASES = tuple(Phase)  # looking one up is ten times faster than making one of its number
 _COLUMNS = """
     m.sequence, m.id, m.phase, m.at_ms, m.size, m.expires_at_ms, m.tries, m.tries_used, m.attempt, m.match_key
 """
@@ -131,7 +132,7 @@ class Contents:
     def first(self, shelf: Shelf, run: int, limit: int) -> list[Entry]:
         """At least the first `limit` entries of a run, if it has as many."""
         window = shelf.windows[run]
-        if window.is_short_of(limit):
+        if not window.is_whole and window.is_short_of(limit):
             self.write()
             wanted = max(limit, ENTRIES_FILLED)
             for _, _, message in window.entries:
@@ -314,7 +315,7 @@ def _message_from(columns: Sequence[Any], queue: Queue) -> Message:
         message_id,
         sequence,
         queue,
-        Phase(phase),
+        _PHASES[phase],
         published_at_ms if at_ms is None else at_ms,
         published_at_ms,
         size,

@@ -25,6 +25,8 @@ CACHE_KIB = 32 * 1024
 LOG_PAGES_BEFORE_CHECKPOINT = 2048  # 8 MiB
 LOG_PAGES_MAX = 32 * LOG_PAGES_BEFORE_CHECKPOINT  # then it is brought in at once, whatever it takes
 
+_CANNOT_OPEN = "Is it a Penstock file, is there room on the disk, and may this user write there?"
+
 
 class DataFile:
     """The one connection that writes."""
@@ -75,7 +77,8 @@ class DataFile:
     def close(self) -> None:
         """Let go of the file. What was not committed is not kept."""
         self._checkpointer.stop()
-        self.connection.close(force=True)
+        with suppress(apsw.Error):  # the log that could not be brought in stays for the next start
+            self.connection.close(force=True)
         os.close(self._lock)
 
 
@@ -101,18 +104,15 @@ class Checkpointer:
         self._thread.join()
 
     def _work(self) -> None:
-        connection = apsw.Connection(str(self._path))
-        connection.execute("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0")
-        while self._is_wanted.wait() and not self._is_stopping:
-            self._is_wanted.clear()
-            try:
-                self.pages_done = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)[1]
-            except apsw.BusyError:
-                continue  # the writer is at it itself
-            except apsw.Error:
-                # The writer meets the same fault at its next commit or checkpoint, and answers for it.
-                break
-        connection.close()
+        # A fault here is not ours to answer for: the writer meets it at its next commit or checkpoint.
+        with suppress(apsw.Error):
+            connection = apsw.Connection(str(self._path))
+            connection.execute("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0")
+            while self._is_wanted.wait() and not self._is_stopping:
+                self._is_wanted.clear()
+                with suppress(apsw.BusyError):  # the writer is at it itself
+                    self.pages_done = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)[1]
+            connection.close()
 
 
 def _own(path: Path) -> int:
@@ -134,23 +134,30 @@ def _own(path: Path) -> int:
 
 
 def _connect(path: Path) -> apsw.Connection:
-    is_new = not path.exists() or path.stat().st_size == 0
     try:
         connection = apsw.Connection(str(path))
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-        connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA wal_autocheckpoint = 0; PRAGMA temp_store = MEMORY")
-        if is_new:
+        # SQLite answers with the mode in force rather than with an error.
+        if connection.pragma("journal_mode", "wal") != "wal":
+            raise StoreFailed(f"cannot open {path}: it cannot be written with a log", _CANNOT_OPEN)
+        connection.execute(
+            "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA temp_store = MEMORY"
+        )
+        if _is_blank(connection):
             _create(connection)
         _check_version(path, connection)
         # A first write makes the log's file; then its name, too, has to survive a power cut.
         connection.execute("UPDATE state SET only_row = 1")
     except apsw.Error as exc:
-        raise StoreFailed(
-            f"cannot open {path}: {exc}", "Is it a Penstock file, and is the disk writable?"
-        ) from exc
+        raise StoreFailed(f"cannot open {path}: {exc}", _CANNOT_OPEN) from exc
     _sync_directory(path.parent)
     return connection
+
+
+def _is_blank(connection: apsw.Connection) -> bool:
+    """Whether nothing was ever made in it: new, or left so by a start that did not get far."""
+    tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    return tables == (0,) and connection.pragma("application_id") == 0
 
 
 def _create(connection: apsw.Connection) -> None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import apsw
 
+from penstock.core.errors import StoreError
 from penstock.core.model import QueueName
 from penstock.core.record import Record
 from penstock.journal.records import Row, from_row
 
-RECORDS_PER_PIECE = 2000  # each piece is a read of its own, so that none holds up a checkpoint for long
+# Each piece is a read of its own, so that none holds up a checkpoint for long or fills the memory.
+RECORDS_PER_PIECE = 2000
+BYTES_PER_PIECE = 16 * 1024 * 1024
 
 
 class SqliteJournalReader:
@@ -21,15 +25,11 @@ class SqliteJournalReader:
         self._path = path
 
     def bounds(self) -> tuple[int, int]:
-        connection = self._connect()
-        try:
+        with self._reading() as connection:
             return _bounds(connection)
-        finally:
-            connection.close()
 
     def records(self, after: int, limit: int) -> Iterator[Sequence[Record]]:
-        connection = self._connect()
-        try:
+        with self._reading() as connection:
             after = max(after, _bounds(connection)[0])
             while limit > 0:
                 piece = _piece(connection, after, min(limit, RECORDS_PER_PIECE))
@@ -38,11 +38,14 @@ class SqliteJournalReader:
                 yield piece
                 after = piece[-1].sequence
                 limit -= len(piece)
-        finally:
-            connection.close()
 
-    def _connect(self) -> apsw.Connection:
-        return apsw.Connection(str(self._path), flags=apsw.SQLITE_OPEN_READONLY)
+    @contextmanager
+    def _reading(self) -> Iterator[apsw.Connection]:
+        try:
+            with closing(apsw.Connection(str(self._path), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+                yield connection
+        except apsw.Error as exc:
+            raise StoreError(f"the journal in {self._path} could not be read: {exc}") from exc
 
 
 def _bounds(connection: apsw.Connection) -> tuple[int, int]:
@@ -60,7 +63,12 @@ def _piece(connection: apsw.Connection, after: int, limit: int) -> list[Record]:
            WHERE j.sequence > ? ORDER BY j.sequence LIMIT ?""",
         (after, limit),
     )
-    return [
-        Record(sequence, at_ms, dialect, QueueName(namespace or "", name or ""), from_row(Row(*columns)))
-        for sequence, at_ms, dialect, namespace, name, *columns in rows
-    ]
+    piece: list[Record] = []
+    bytes_left = BYTES_PER_PIECE
+    for sequence, at_ms, dialect, namespace, name, *columns in rows:
+        row = Row(*columns)
+        bytes_left -= row.size or 0
+        if bytes_left < 0 and piece:
+            break
+        piece.append(Record(sequence, at_ms, dialect, QueueName(namespace or "", name or ""), from_row(row)))
+    return piece

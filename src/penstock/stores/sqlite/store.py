@@ -137,7 +137,7 @@ class SqliteStore:
         if phase is Phase.READY:
             in_order = self._contents.first(shelf, IN_ORDER, limit)
             entries = list(islice(merge(in_order, entries), limit)) if entries else in_order
-        return [entry[2] for entry in entries[:limit]]
+        return (entries[0][2],) if limit == 1 else [entry[2] for entry in entries[:limit]]
 
     def by_sequence(self, queue: Queue, after: int, last: int, limit: int) -> Sequence[Message]:
         return self._contents.by_sequence(queue, after, last, limit)
@@ -146,13 +146,17 @@ class SqliteStore:
         shelf = self._shelves[queue.number]
         own = self._contents.first(shelf, EXPIRY, limit)[:limit]
         found = {entry[1]: entry[2] for entry in own if entry[0] <= now_ms}
-        retention_ms = queue.settings.retention_ms
-        if retention_ms is not None and len(found) < limit:
-            for message in self._contents.oldest_expiring(shelf, limit):
-                if message.published_at_ms + retention_ms > now_ms:
-                    break
+        if queue.settings.retention_ms is not None and len(found) < limit:
+            for message in self._kept_too_long(shelf, now_ms - queue.settings.retention_ms, limit):
                 found.setdefault(message.sequence, message)
         return list(found.values())[:limit]
+
+    def _kept_too_long(self, shelf: Shelf, last_published_at_ms: int, limit: int) -> list[Message]:
+        oldest = self._contents.oldest_expiring(shelf, 1)
+        if not oldest or oldest[0].published_at_ms > last_published_at_ms:
+            return []  # as nearly always: a slice is read only when there is something in it
+        oldest = self._contents.oldest_expiring(shelf, limit)
+        return [message for message in oldest if message.published_at_ms <= last_published_at_ms]
 
     def twin(self, queue: Queue, match_key: bytes) -> MessageId | None:
         return self._contents.twin(queue.number, match_key)
@@ -170,13 +174,15 @@ class SqliteStore:
 
     def apply(self, events: Sequence[ev.Event], now_ms: int, dialect: str) -> None:
         journal = self._contents.ledger.events
+        body_bytes = 0
         for event in events:
             self._sequence += 1
-            self._contents.last_sequence = self._sequence
             columns = to_columns(event)
             journal.append((self._sequence, now_ms, dialect, *columns))
-            self._trimmer.note(columns[SIZE] or 0)
+            body_bytes += columns[SIZE] or 0
             self._follow(event, now_ms)
+        self._contents.last_sequence = self._sequence
+        self._trimmer.note(len(events), body_bytes)
         self._last_moment_ms = now_ms
 
     def commit(self) -> None:
@@ -253,11 +259,14 @@ class SqliteStore:
                 shelf = self._shelves[event.queue]
                 message = born(event, shelf.queue, self._sequence, now_ms)
                 self._contents.add(shelf, message, event.content)
-            case ev.MessageAcknowledged() | ev.MessageExpired() | ev.MessagePurged():
+            case ev.MessageClaimed():
+                self._change(event, now_ms)
+            case ev.MessageAcknowledged():
+                self._end(event.queue, event.id)
+            case ev.MessageExpired() | ev.MessagePurged():
                 self._end(event.queue, event.id)
             case (
-                ev.MessageClaimed()
-                | ev.MessageReadied()
+                ev.MessageReadied()
                 | ev.MessageRenewed()
                 | ev.MessageBuried()
                 | ev.MessageRespawned()

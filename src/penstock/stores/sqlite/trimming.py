@@ -43,9 +43,9 @@ class Trimmer:
         self.trimmed_to = trimmed_to
         self.journal_bytes = journal_bytes
 
-    def note(self, body_bytes: int) -> None:
-        """An event was added."""
-        self.journal_bytes += EVENT_BYTES + body_bytes
+    def note(self, event_count: int, body_bytes: int) -> None:
+        """Events were added."""
+        self.journal_bytes += EVENT_BYTES * event_count + body_bytes
 
     def trim(self, file: DataFile, now_ms: int) -> bool:
         """Forget the oldest events if they are too old or too many; True if there may be more of them."""

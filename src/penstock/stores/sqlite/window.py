@@ -84,17 +84,18 @@ class Deadlines:
 
     def add(self, message: Message) -> None:
         """Note the deadline of a claim."""
-        entry = (message.at_ms, message.sequence, message)
+        at_ms = message.at_ms
+        entry = (at_ms, message.sequence, message)
         entries = self._entries
-        place = len(entries)
-        if entries and entry[:2] <= entries[-1][:2]:
+        self._living += 1
+        if not entries or entries[-1][0] < at_ms:
+            entries.append(entry)
+        else:
             place = bisect_left(entries, entry[:2])
             if place < len(entries) and entries[place][:2] == entry[:2]:
                 entries[place] = entry  # the same deadline once more
-                self._living += 1
-                return
-        entries.insert(place, entry)
-        self._living += 1
+            else:
+                entries.insert(place, entry)
         if len(entries) > 2 * self._living + ENTRIES_MAX:
             self._entries = [entry for entry in entries if _is_living(entry)]
 
