@@ -1,6 +1,6 @@
 """What a VSQS queue costs with ever more messages waiting, beside a version that lists the directory.
 
-    python bench/vsqs [--directory DIR] [--waiting N,N,…] [--seconds S]
+    python -m bench.vsqs [--directory DIR] [--waiting N,N,…] [--seconds S]
 
 Run it on a disk to see what users get (syncs decide) and on a memory file system (/dev/shm) to see what the
 program itself costs.
@@ -10,15 +10,12 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import sys
 import tempfile
 import time
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parent.parent.parent / part) for part in ("", "src")]
-
-from penstock.vsqs import Queue  # noqa: E402
-from tests.vsqs.naive import NaiveQueue  # noqa: E402
+from penstock.vsqs import Queue
+from tests.vsqs.naive import NaiveQueue
 
 BODY = b"x" * 200
 # Backlogs are written without syncs, so that a hundred thousand files take seconds.
