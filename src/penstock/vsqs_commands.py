@@ -19,6 +19,7 @@ from penstock.vsqs import Queue, StoredMessage, Unit
 
 EXIT_NOTHING_THERE = 1
 _READ_BYTES = 65536
+_GROUP_MAX = 64  # messages that share a sync
 
 _Command = Callable[..., None]
 
@@ -150,13 +151,14 @@ def _until(message: StoredMessage) -> str | None:
 def pump(directory: str, files: Sequence[Path], capacity: int | None, unit: Unit, *, is_null: bool) -> None:
     """Publish each FILE, or each line of standard input if there is none."""
     end = b"\0" if is_null else b"\n"
-    bodies = map(_read, files) if files else _pieces(sys.stdin.buffer, end)
+    groups = ([_read(path)] for path in files) if files else _pieces(sys.stdin.buffer, end)
+    group_max = min(_GROUP_MAX, capacity or _GROUP_MAX)
     count = 0
     try:
         with _explained(directory), Queue(directory, capacity, unit=unit) as queue:
-            for body in bodies:
-                queue.publish(body)
-                count += 1
+            for group in groups:
+                for start in range(0, len(group), group_max):
+                    count += len(queue.publish_many(group[start : start + group_max]))
     finally:
         # Also after a failure: whoever goes on has to know from where.
         click.echo(f"{count} published", err=True)
@@ -169,17 +171,17 @@ def _read(path: Path) -> bytes:
         raise StoreError(f"cannot read {path}: {error.strerror}") from error
 
 
-def _pieces(stream: BinaryIO, end: bytes) -> Iterator[bytes]:
-    """What a stream has between its ends; the last one may be missing."""
+def _pieces(stream: BinaryIO, end: bytes) -> Iterator[list[bytes]]:
+    """What a stream has between its ends, as much at a time as is there; the last end may be missing."""
     kept = bytearray()
     while data := os.read(stream.fileno(), _READ_BYTES):
         *whole, rest = data.split(end)
-        for piece in whole:
-            yield bytes(kept + piece)
+        if whole:
+            yield [bytes(kept) + whole[0], *whole[1:]]
             kept.clear()
         kept += rest
     if kept:
-        yield bytes(kept)
+        yield [bytes(kept)]
 
 
 @vsqs_group.command()

@@ -54,6 +54,10 @@ class FaultyDirectory(Directory):
         self._fault.before("sync the file")
         super().sync_file(descriptor)
 
+    def sync_group(self, descriptor: int) -> None:
+        self._fault.before("sync the files")
+        super().sync_group(descriptor)
+
     def open(self, name: str) -> int:
         self._fault.before(f"open {name}")
         return super().open(name)

@@ -50,7 +50,7 @@ def test_a_full_queue_is_two_lines_and_exit_code_two(directory: Path) -> None:
     assert (
         said
         == (
-            f"penstock: the queue {directory} has 1 messages and room for no more\n"
+            f"penstock: the queue {directory} has no room for 1 more: it may have 1 messages\n"
             "  hint: consume some of them, or give it a larger capacity\n"
         ).encode()
     )

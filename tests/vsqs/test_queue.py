@@ -57,6 +57,26 @@ def test_messages_come_in_the_order_of_their_publish(directory: Path) -> None:
         assert [queue.receive()[1] for _ in range(50)] == [str(number).encode() for number in range(50)]
 
 
+@pytest.mark.parametrize("count", [0, 1, 3, 20])
+def test_many_messages_are_published_in_one_go_and_in_their_order(count: int, directory: Path) -> None:
+    bodies = [str(number).encode() for number in range(count)]
+    with Queue(directory) as queue:
+        ids = queue.publish_many(bodies)
+        assert ids == sorted(set(ids))
+        assert [queue.receive(timeout=0) for _ in bodies] == list(zip(ids, bodies, strict=True))
+        with pytest.raises(TypeError):
+            queue.publish_many([b"good", "bad"])  # type: ignore[list-item]
+        assert queue.size() == count
+
+
+def test_many_messages_need_room_for_all_of_them(directory: Path) -> None:
+    with Queue(directory, capacity=5) as queue:
+        queue.publish_many([b""] * 3)
+        with pytest.raises(QueueFullException, match="no room for 3 more"):
+            queue.publish_many([b""] * 3, timeout=0)
+        queue.publish_many([b""] * 2, timeout=0)
+
+
 def test_ids_go_on_rising_when_the_clock_steps_back(directory: Path) -> None:
     clock = Clock()
     with Queue(directory, clock_us=clock) as queue:
@@ -154,7 +174,7 @@ def test_a_full_queue_refuses_and_names_its_capacity(directory: Path) -> None:
         queue.receive()  # what is being consumed takes its room
         before = names_in(directory)
         for timeout in (0, 0.01, -1):
-            with pytest.raises(QueueFullException, match="has 2 messages"):
+            with pytest.raises(QueueFullException, match="no room for 1 more: it may have 2 messages"):
                 queue.publish(b"3", timeout=timeout)
         assert names_in(directory) == before
 

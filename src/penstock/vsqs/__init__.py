@@ -14,7 +14,9 @@ Each module builds on those before it:
     index       the files in the order in which they are asked for
     watching    what the kernel tells of changes
     following   an index in step with its directory
-    queue       publish, receive, delete
+    publishing  how messages come in
+    consuming   how they go out
+    queue       what programs use
 """
 
 from penstock.vsqs.names import Unit
