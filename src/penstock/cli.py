@@ -26,6 +26,7 @@ from penstock.config_sources import (
 )
 from penstock.core.errors import ConfigError, PenstockError
 from penstock.key_commands import key_group
+from penstock.mqcore_commands import mqcore_group
 from penstock.vsqs_commands import vsqs_group
 
 # Something a person can mend, as opposed to a bug; the same code click uses for a wrong command line.
@@ -149,6 +150,11 @@ def complain(error: PenstockError) -> None:
     print(f"penstock: {error}", file=sys.stderr)
     if error.hint:
         print(f"  hint: {error.hint}", file=sys.stderr)
+
+
+commands.add_command(
+    mqcore_group(setting_options, lambda **options: resolved_from(**options).config, announce)
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -7,17 +7,19 @@ import logging
 from collections.abc import Callable, Collection, Iterator
 from difflib import get_close_matches
 from pathlib import Path
+from typing import NamedTuple
 
 from penstock import config as settings
 from penstock.config import Config, check_exposure
 from penstock.core.errors import ConfigError
+from penstock.core.ids import Ids
 from penstock.core.store import JournalReader, Store
-from penstock.dialects.emodb import Emodb
+from penstock.dialects.emodb.dialect import Emodb
 from penstock.dialects.http import Dialect, JournalQuery
-from penstock.dialects.lmstfy import Lmstfy
-from penstock.dialects.lmstfy_admin import LmstfyAdmin
+from penstock.dialects.lmstfy.admin import LmstfyAdmin
+from penstock.dialects.lmstfy.dialect import Lmstfy
 from penstock.dialects.mqcore import MqCore
-from penstock.dialects.mqs import Mqs
+from penstock.dialects.mqs.dialect import Mqs
 from penstock.dialects.native import Native
 from penstock.engine.engine import Engine
 from penstock.journal.formats import JournalPages
@@ -27,6 +29,7 @@ from penstock.server.listeners import Address, Listener, Tls
 from penstock.server.routing import Router
 from penstock.server.serve import run as run_server
 from penstock.stores.memory import MemoryStore
+from penstock.stores.spool import SpoolStore
 from penstock.stores.sqlite import JournalLimits, SqliteStore
 
 Announce = Callable[[list[tuple[str, list[str]]], str], None]
@@ -53,21 +56,60 @@ def _mqcore(config: Config, reserved: frozenset[str] = frozenset()) -> MqCore:
     return MqCore(mqcore.delay, mqcore.peers, mqcore.unknown_queue, config.limits.body_bytes_max, reserved)
 
 
-def open_store(config: Config) -> tuple[Store, str]:
-    """The store that the settings name, and what to tell people of where it is."""
+class Opened(NamedTuple):
+    """A store, and what it needs of others."""
+
+    store: Store
+    place: str  # what to tell people of where it is
+    ids: Ids | None = None  # what makes its ids; None: the engine's own
+    descriptor: int | None = None  # readable when others may have changed something in it
+
+
+class Daemons(NamedTuple):
+    """Which of MQ-Core's daemons one process is, beside the server."""
+
+    moves: bool = True
+    reaps: bool = True
+
+
+ALL_DAEMONS = Daemons()
+
+
+def open_store(config: Config, daemons: Daemons = ALL_DAEMONS) -> Opened:
+    """The store that the settings name."""
     url = config.store_url()
     match url.scheme:
         case "sqlite":
             path = Path(url.location) if url.location else Path(config.data) / "penstock.sqlite"
-            return SqliteStore.open(_in_own_directory(path), _journal_limits(config)), str(path)
+            return Opened(SqliteStore.open(_in_own_directory(path), _journal_limits(config)), str(path))
         case "memory":
-            return MemoryStore(), "memory only: nothing is kept when the process ends"
+            return Opened(MemoryStore(), "memory only: nothing is kept when the process ends")
+        case "spool":
+            return _open_spool(config, daemons)
         case unknown:
-            known = ["sqlite", "memory"]
+            known = ["sqlite", "memory", "spool"]
             raise ConfigError(
                 f"there is no store {unknown!r}",
                 hint=_did_you_mean(unknown, known) or f"Stores: {', '.join(known)}.",
             )
+
+
+def _open_spool(config: Config, daemons: Daemons) -> Opened:
+    root = spool_root(config)
+    delay_ms = max(1, round(config.mqcore.delay * 1000))
+    store = SpoolStore(root, delay_ms, moves=daemons.moves, reaps=daemons.reaps)
+    return Opened(store, f"the folders in {root}", store.ids, store.descriptor)
+
+
+def spool_root(config: Config) -> Path:
+    """The directory that has MQ-Core's folders."""
+    url = config.store_url()
+    if url.scheme != "spool" or not url.location:
+        raise ConfigError(
+            f"the store {url.redacted()!r} names no directory with MQ-Core's folders",
+            hint="Give it with --store spool:PATH.",
+        )
+    return Path(url.location)
 
 
 def _in_own_directory(path: Path) -> Path:
@@ -155,16 +197,16 @@ class JournalAnswers:
         return self._pages.stream(query.after, query.limit, as_arrow=query.as_arrow)
 
 
-def run(config: Config, announce: Announce) -> int:
+def run(config: Config, announce: Announce, daemons: Daemons = ALL_DAEMONS) -> int:
     """Serve until told to stop."""
     logging.basicConfig(level=config.log_level.upper(), format="%(message)s")
     keys = KeyFile(Path(config.data))
     check_exposure(config, has_keys=keys.read() is not None)
     spoken = dialects(config)
     addresses = listeners(config, spoken)
-    store, place = open_store(config)
+    store, place, ids, descriptor = open_store(config, daemons)
     try:
-        engine = Engine(store, waiters_max=config.limits.waiters_max)
+        engine = Engine(store, ids=ids, waiters_max=config.limits.waiters_max)
         _calm_the_collector()
 
         def ready(bound: list[Address]) -> None:
@@ -172,7 +214,7 @@ def run(config: Config, announce: Announce) -> int:
 
         journal = JournalAnswers(store.journal_reader())
         limits = _server_limits(config.limits)
-        run_server(engine, journal, addresses, limits=limits, keys=keys, ready=ready)
+        run_server(engine, journal, addresses, limits=limits, keys=keys, ready=ready, descriptor=descriptor)
     finally:
         store.close()
     return 0

@@ -23,7 +23,7 @@ from penstock.core.commands import (
 from penstock.core.ids import make_id, to_uuid
 from penstock.core.model import Content, Phase, QueueName
 from penstock.core.outcomes import Crashed, Delivered, Delivery, Published, Unavailable
-from penstock.dialects.emodb import Emodb
+from penstock.dialects.emodb.dialect import Emodb
 from penstock.dialects.http import Problem, Request, Response
 
 JOBS = QueueName("default", "jobs")

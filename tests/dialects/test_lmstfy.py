@@ -40,10 +40,10 @@ from penstock.core.outcomes import (
     Unavailable,
     Unfinished,
 )
-from penstock.dialects import lmstfy_requests
 from penstock.dialects.http import BodyRule, Problem, Request, Response
-from penstock.dialects.lmstfy import Lmstfy
-from penstock.dialects.lmstfy_answers import BulkPublish, CountDeadLetter
+from penstock.dialects.lmstfy import requests as lmstfy_requests
+from penstock.dialects.lmstfy.answers import BulkPublish, CountDeadLetter
+from penstock.dialects.lmstfy.dialect import Lmstfy
 
 JOBS = QueueName("ns", "jobs")
 JOB_ID = make_id(1_704_067_200_000, 7, 0xABCDEF)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.dialects.lmstfy import Lmstfy
+from penstock.dialects.lmstfy.dialect import Lmstfy
 from tests.transcripts.over_port import OverPortStage
 
 PATIENCE_S = 10.0

@@ -24,7 +24,7 @@ from penstock.core.commands import (
 )
 from penstock.core.errors import StoreFailed
 from penstock.core.ids import make_id, to_uuid
-from penstock.core.model import Content, MoveState, Phase, QueueName, Settings
+from penstock.core.model import Content, MoveState, Phase, QueueName
 from penstock.core.outcomes import (
     Counted,
     Crashed,
@@ -79,7 +79,7 @@ def ask(stage: Stage, method: str, target: str, body: bytes = b"") -> Answer:
 @pytest.mark.parametrize(
     ("asked", "command"),
     [
-        (request("PUT", "/jobs"), CreateQueue(JOBS, Settings(), keeps_existing=True, dialect="mqcore")),
+        (request("PUT", "/jobs"), CreateQueue(JOBS, None, keeps_existing=True, dialect="mqcore")),
         (request("GET", "/jobs"), DescribeQueue(JOBS, dialect="mqcore")),
         (request("DELETE", "/jobs"), DeleteQueue(JOBS, dialect="mqcore")),
         (

@@ -26,8 +26,8 @@ from penstock.core.outcomes import (
     Unfinished,
 )
 from penstock.dialects.http import BodyRule, Problem, Request, Response
-from penstock.dialects.mqs import Mqs
-from penstock.dialects.mqs_names import decoded_name
+from penstock.dialects.mqs.dialect import Mqs
+from penstock.dialects.mqs.names import decoded_name
 
 JOBS = QueueName("default", "jobs")
 CLAIM = Claim((JOBS,))

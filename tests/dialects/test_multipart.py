@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from penstock.core.commands import Malformed
-from penstock.dialects.multipart import Part, join, split
+from penstock.dialects.mqs.multipart import Part, join, split
 
 BODIES = st.lists(
     st.binary() | st.sampled_from([b"\r\n", b"--", b"\r\n--", b"\r\n\r\n"]), min_size=1, max_size=5

@@ -7,10 +7,11 @@ from functools import _CacheInfo
 
 import pytest
 
-from penstock.dialects import emodb_requests, lmstfy_requests
-from penstock.dialects.emodb import Emodb
+from penstock.dialects.emodb import requests as emodb_requests
+from penstock.dialects.emodb.dialect import Emodb
 from penstock.dialects.http import Dialect, Request
-from penstock.dialects.lmstfy import Lmstfy
+from penstock.dialects.lmstfy import requests as lmstfy_requests
+from penstock.dialects.lmstfy.dialect import Lmstfy
 from penstock.dialects.wire import raw_parameter, without_parameter
 
 

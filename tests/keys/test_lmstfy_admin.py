@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from penstock.config import Config
-from penstock.dialects.lmstfy import Lmstfy
-from penstock.dialects.lmstfy_admin import LmstfyAdmin
-from penstock.dialects.mqs import Mqs
+from penstock.dialects.lmstfy.admin import LmstfyAdmin
+from penstock.dialects.lmstfy.dialect import Lmstfy
+from penstock.dialects.mqs.dialect import Mqs
 from penstock.keys import file as key_file
 from penstock.keys.file import KeyFile
 from penstock.server.routing import Router

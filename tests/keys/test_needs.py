@@ -9,7 +9,7 @@ import pytest
 from penstock.core import commands as c
 from penstock.core.model import Content, Phase, QueueName, Redrive, Settings
 from penstock.dialects.http import Dialect, KeyRequest, Request, Response
-from penstock.dialects.lmstfy_admin import LmstfyAdmin
+from penstock.dialects.lmstfy.admin import LmstfyAdmin
 from penstock.keys.grants import Action, Need, Needs
 from penstock.keys.needs import needs_of
 from penstock.server.routing import Router

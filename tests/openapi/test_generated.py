@@ -50,8 +50,6 @@ WAITS = ("timeout", "X-MQS-MAX-WAIT-TIME")
 pytestmark = pytest.mark.slow
 
 RIGHT, WRONG = GenerationMode.POSITIVE, GenerationMode.NEGATIVE
-
-
 ANY_TEXT_IS_RIGHT = {"/_move/{reference}"}
 
 
@@ -85,6 +83,7 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Ser
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[requests.Session]:
+    """One connection for many requests: a new one for each takes as long as all the rest."""
     with requests.Session() as session:
         yield session
 
@@ -104,12 +103,7 @@ def test_every_answer_is_as_described(
     base = document(dialect).bases[0 if mode is RIGHT else -1]
     base_url = f"http://127.0.0.1:{service.ports[dialect]}{base}"
 
-    @settings(
-        max_examples=EXAMPLES,
-        derandomize=True,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-    )
+    @settings(max_examples=EXAMPLES, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
     @given(operation.as_strategy(generation_mode=mode), st.sampled_from([home, {}]))
     def ask(case: Case[Any], names: dict[str, str]) -> None:
         cut_waits(case)

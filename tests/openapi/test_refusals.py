@@ -8,7 +8,7 @@ import pytest
 
 from penstock.config import Config
 from penstock.dialects.http import Denial, Problem, Response
-from penstock.dialects.lmstfy_admin import LmstfyAdmin
+from penstock.dialects.lmstfy.admin import LmstfyAdmin
 from penstock.wiring import dialects
 from tests.openapi.documents import Operation, document
 from tests.transcripts.player import Answer

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from penstock.dialects.emodb import Emodb
+from penstock.dialects.emodb.dialect import Emodb
 from penstock.dialects.http import Dialect
-from penstock.dialects.lmstfy import Lmstfy
-from penstock.dialects.lmstfy_admin import LmstfyAdmin
+from penstock.dialects.lmstfy.admin import LmstfyAdmin
+from penstock.dialects.lmstfy.dialect import Lmstfy
 from penstock.dialects.mqcore import MqCore
-from penstock.dialects.mqs import Mqs
+from penstock.dialects.mqs.dialect import Mqs
 from penstock.dialects.native import Native
 
 Setting = str | int | float | bool

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.dialects.mqs import Mqs
+from penstock.dialects.mqs.dialect import Mqs
 from tests.transcripts.player import play
 from tests.transcripts.reader import Ask, TranscriptError, read_transcript
 from tests.transcripts.socketless import SocketlessStage

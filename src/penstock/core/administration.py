@@ -61,7 +61,7 @@ def create_queue(view: View, command: CreateQueue) -> tuple[Outcome, list[Event]
     existing = view.queue(command.name)
     if existing is not None:
         return (shown(view, existing) if command.keeps_existing else QueueExists(command.name)), []
-    settings = command.settings
+    settings = command.settings or settings_on_the_go(view, command.name)
     refusal = _refusal_of_settings(view, command.name, settings)
     if refusal is not None or isinstance(settings, Malformed):
         return refusal or Refused(""), []
@@ -130,6 +130,11 @@ def list_queues(view: View, command: ListQueues) -> Outcome:
     return QueuesListed(len(queues), page)
 
 
+def settings_on_the_go(view: View, name: QueueName) -> Settings:
+    """What a queue has for which nobody asked for anything."""
+    return view.traits.settings or Settings(collapse=name.namespace == DEDUP_NAMESPACE)
+
+
 def queue_on_the_go(view: View, name: QueueName, now_ms: int, events: list[Event]) -> Queue:
     """The queue that a first use makes; one that these events have just made is found again."""
     number = view.last_queue_number
@@ -138,7 +143,7 @@ def queue_on_the_go(view: View, name: QueueName, now_ms: int, events: list[Event
             if event.name == name:
                 return Queue(event.queue, name, event.settings, now_ms)
             number = event.queue
-    settings = Settings(collapse=name.namespace == DEDUP_NAMESPACE)
+    settings = settings_on_the_go(view, name)
     events.append(QueueCreated(number + 1, name, settings))
     return Queue(number + 1, name, settings, now_ms)
 

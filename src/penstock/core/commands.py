@@ -34,7 +34,7 @@ class CreateQueue(msgspec.Struct, frozen=True):
     """Make a queue; refused if there is one of that name, unless `keeps_existing`."""
 
     name: QueueName
-    settings: Settings | Malformed
+    settings: Settings | Malformed | None  # None: those of a queue made on the go
     keeps_existing: bool = False
     dialect: str = ""
 
@@ -79,6 +79,7 @@ class Draft(msgspec.Struct, frozen=True, gc=False):
     delay_ms: int | None = None  # None: the queue's
     ttl_ms: int | None = None  # None: no time to live of its own
     tries: int | None = None  # None: no limit of its own
+    is_typed: bool = False  # consumers are promised its type, encoding and trace id as they were sent
 
 
 class Publish(msgspec.Struct, frozen=True, gc=False):

@@ -5,6 +5,7 @@
     ├── StoreError         the store cannot do what was asked of it
     │   ├── StoreBusy      another process owns it
     │   ├── StoreTooNew    written by a later version, or not by Penstock at all
+    │   ├── StoreFull      there is no room for what was to be applied; nothing was changed
     │   └── StoreFailed    a write or sync failed: nothing may be acknowledged on it again
     ├── KeyFileError       the file of keys cannot be read or written
     └── ListenError        an address that cannot be listened on
@@ -37,6 +38,10 @@ class StoreBusy(StoreError):
 
 class StoreTooNew(StoreError):
     """The file was written by a later version, or by another program."""
+
+
+class StoreFull(StoreError):
+    """There is no room for what was to be applied. Nothing was changed; there may be room later."""
 
 
 class StoreFailed(StoreError):

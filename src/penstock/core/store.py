@@ -2,16 +2,23 @@
 
 A store applies events at once, so that the next decision sees them, and keeps them for good at `commit`.
 It decides nothing. A fault in `apply` or `commit` is final: what was not committed is not kept, and the
-engine never acknowledges anything on that store again.
+engine never acknowledges anything on that store again. The one exception is `StoreFull` from `apply`, which
+says that nothing was changed.
+
+Where others change the same files, a decision may count on a message that is theirs by the time it is
+applied. `apply` then leaves that message out, and the engine leaves it out of the answer: see `sharing`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Protocol
 
+from penstock.core.commands import Command
 from penstock.core.events import Event
-from penstock.core.model import Message, MoveState, Queue
+from penstock.core.ids import MessageId
+from penstock.core.model import Message, MoveState, Queue, QueueName
 from penstock.core.record import Record
 from penstock.core.view import View
 
@@ -28,8 +35,29 @@ class JournalReader(Protocol):
         ...
 
 
+class Others(Protocol):
+    """Whoever else changes what a store keeps: other servers and programs on the same files."""
+
+    def follow(self, now_ms: int) -> Sequence[QueueName]:
+        """Take in what they did since the last call; the queues in which messages became ready by it."""
+        ...
+
+    def look_for(self, command: Command) -> None:
+        """Before a decision: look whether they made what the command names, if that could be unknown."""
+        ...
+
+    def taken(self) -> AbstractSet[MessageId]:
+        """The messages that decisions since the last call counted on, and that they had taken first."""
+        ...
+
+
 class Store(View, Protocol):
     """One place where everything is kept."""
+
+    @property
+    def others(self) -> Others | None:
+        """Who else may change it; None: nobody."""
+        ...
 
     def apply(self, events: Sequence[Event], now_ms: int, dialect: str) -> None:
         """Follow events and write them down, not yet for good."""

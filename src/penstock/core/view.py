@@ -7,10 +7,16 @@ from typing import Protocol
 
 from penstock.core.ids import MessageId
 from penstock.core.model import Content, Counts, Message, MoveState, Phase, Queue, QueueName
+from penstock.core.traits import Traits
 
 
 class View(Protocol):
     """The contents of a store at the moment of a decision."""
+
+    @property
+    def traits(self) -> Traits:
+        """What the store can keep."""
+        ...
 
     @property
     def last_sequence(self) -> int:

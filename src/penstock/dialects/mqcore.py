@@ -27,7 +27,7 @@ from penstock.core.commands import (
     Publish,
 )
 from penstock.core.ids import MessageId, from_uuid, to_uuid
-from penstock.core.model import DEFAULT_CONTENT_TYPE, Content, QueueName, Settings
+from penstock.core.model import DEFAULT_CONTENT_TYPE, Content, QueueName
 from penstock.core.outcomes import (
     Counted,
     Crashed,
@@ -141,7 +141,7 @@ class MqCore:
             case "DELETE", "messages", message_id if message_id:
                 return _delete_message(name, from_uuid(message_id))
             case ("PUT",):
-                return CreateQueue(name, Settings(), keeps_existing=True, dialect="mqcore")
+                return CreateQueue(name, None, keeps_existing=True, dialect="mqcore")
             case ("GET" | "HEAD",):
                 return DescribeQueue(name, dialect="mqcore")
             case ("DELETE",):

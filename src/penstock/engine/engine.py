@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from penstock.core import administration, rules
 from penstock.core.commands import Claim, Command, Renew
-from penstock.core.errors import StoreError
+from penstock.core.errors import StoreError, StoreFull
 from penstock.core.events import (
     Event,
     MessageMoved,
@@ -32,8 +32,10 @@ from penstock.core.events import (
 )
 from penstock.core.ids import MessageId
 from penstock.core.model import Phase, QueueName
-from penstock.core.outcomes import Crashed, Delivered, Outcome, Unavailable, Unfinished
+from penstock.core.outcomes import Crashed, Delivered, Outcome, Refused, Unavailable, Unfinished
+from penstock.core.sharing import without
 from penstock.core.store import Store
+from penstock.core.traits import expressible
 from penstock.engine.asker import Asker, Nobody
 from penstock.engine.clock import SteadyClock, wall_clock_ms
 from penstock.engine.lots import IdMaker
@@ -62,6 +64,8 @@ class Engine:
         waiters_max: int = WAITERS_MAX,
     ) -> None:
         self._store = store
+        self._others = store.others
+        self._is_alone = store.others is None and not store.traits.are_limited
         self.now_ms = SteadyClock(clock, store.last_moment_ms())
         self._ids = ids or IdMaker()
         self._waiters_max = waiters_max
@@ -127,6 +131,8 @@ class Engine:
 
     def _decide_batch(self) -> None:
         now_ms = self.decided_at_ms = self.now_ms()
+        if self._others is not None:
+            self._wake_for(self._others.follow(now_ms), now_ms)
         self._do_what_is_due(now_ms)
         if self._unfinished:
             self._pending.extend(self._unfinished)
@@ -147,6 +153,8 @@ class Engine:
 
     def _settle(self, command: Command, now_ms: int) -> Outcome:
         """Decide one command and apply what happens by it."""
+        if not self._is_alone:
+            return self._settle_with_care(command, now_ms)
         outcome, events = self._decide(command, now_ms)
         if events:
             self._apply(events, now_ms, command.dialect)
@@ -163,6 +171,29 @@ class Engine:
             if not isinstance(outcome, Unfinished):
                 return outcome
         return Unfinished(command)
+
+    def _settle_with_care(self, command: Command, now_ms: int) -> Outcome:
+        """The same on a store that cannot keep everything, or that others change too."""
+        wanted = expressible(self._store.traits, command)
+        if isinstance(wanted, Refused):
+            return wanted
+        if self._others is not None:
+            self._others.look_for(wanted)
+        for _ in range(ROUNDS_MAX):
+            outcome, events = self._decide(wanted, now_ms)
+            try:
+                if events:
+                    self._apply(events, now_ms, wanted.dialect)
+            except StoreFull as fault:
+                log.error("%s", fault)  # noqa: TRY400 - no fault of ours: where it came from tells nothing
+                return _UNAVAILABLE
+            outcome = self._without_taken(wanted, outcome)
+            if not (isinstance(outcome, Unfinished) and isinstance(wanted, Claim)):
+                return outcome
+        return Unfinished(wanted)
+
+    def _without_taken(self, command: Command, outcome: Outcome) -> Outcome:
+        return outcome if self._others is None else without(self._others.taken(), command, outcome)
 
     def _decide(self, command: Command, now_ms: int) -> tuple[Outcome, list[Event]]:
         try:
@@ -215,7 +246,11 @@ class Engine:
         )
 
     def _wake(self, events: Sequence[Event], now_ms: int) -> None:
-        names = deque(filter(None, map(self._woken_by, events)))
+        self._wake_for(filter(None, map(self._woken_by, events)), now_ms)
+
+    def _wake_for(self, queues: Iterable[QueueName], now_ms: int) -> None:
+        """Serve those who wait for any of these queues."""
+        names = deque(queues)
         while names:
             name = names.popleft()
             while (served := self._serve_first(name, now_ms)) is not None:
@@ -247,6 +282,8 @@ class Engine:
         outcome, events = self._decide(waiter.command, now_ms)
         if events:
             self._store.apply(events, now_ms, waiter.command.dialect)
+            self._has_uncommitted = True
+        outcome = self._without_taken(waiter.command, outcome)
         if isinstance(outcome, Unfinished):
             return events or None
         if isinstance(outcome, Delivered) and not outcome.messages:

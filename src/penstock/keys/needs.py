@@ -57,7 +57,7 @@ def _need_of_acknowledge(command: c.Acknowledge) -> Need:
     return Need(_CONSUME, QueueName(command.namespace, command.queue), is_answer=True)
 
 
-def _needs_of_settings(name: QueueName, settings: Settings | c.Malformed) -> Needs:
+def _needs_of_settings(name: QueueName, settings: Settings | c.Malformed | None) -> Needs:
     """A redrive policy puts messages into another queue."""
     if not isinstance(settings, Settings) or settings.redrive is None:
         return ()

@@ -23,7 +23,7 @@ from penstock.server.streams import JournalSource
 Ready = Callable[[list[Address]], None]
 
 # Files and sockets other than clients' connections.
-_OTHER_FILES = 256
+_OTHER_FILES = 512
 
 
 class Server:
@@ -48,6 +48,17 @@ class Server:
             raise
         self.service.start()
         return [address for server in self._servers for address in bound_addresses(server)]
+
+    def watch(self, descriptor: int) -> None:
+        """Run the engine whenever this is readable, which running it ends."""
+
+        def run() -> None:
+            if self.service.engine.is_healthy:
+                self.service.pump.start()
+            else:
+                self.service.loop.remove_reader(descriptor)
+
+        self.service.loop.add_reader(descriptor, run)
 
     def stop(self) -> None:
         """Finish what was accepted, then stop. Asked again: stop at once."""
@@ -95,11 +106,17 @@ async def serve(
     limits: Limits | None = None,
     keys: KeyFile | None = None,
     ready: Ready = lambda _: None,
+    descriptor: int | None = None,
 ) -> None:
-    """Serve until SIGTERM or SIGINT. Raises what made the engine fail, if that is what ended it."""
+    """Serve until SIGTERM or SIGINT. Raises what made the engine fail, if that is what ended it.
+
+    `descriptor` is readable when others may have changed what the engine works on.
+    """
     loop = asyncio.get_running_loop()
     server = Server(engine, journal, limits or Limits(), keys)
     addresses = await server.start(listeners)
+    if descriptor is not None:
+        server.watch(descriptor)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, server.stop)
     ready(addresses)
@@ -114,12 +131,15 @@ def run(
     limits: Limits | None = None,
     keys: KeyFile | None = None,
     ready: Ready = lambda _: None,
+    descriptor: int | None = None,
 ) -> None:
     """Serve on a loop of its own, from the main thread."""
     limits = limits or Limits()
     _allow_files(limits.connections_max + _OTHER_FILES)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(serve(engine, journal, listeners, limits=limits, keys=keys, ready=ready))
+        runner.run(
+            serve(engine, journal, listeners, limits=limits, keys=keys, ready=ready, descriptor=descriptor)
+        )
 
 
 def _allow_files(count: int) -> None:

@@ -14,6 +14,7 @@ from penstock.core.evolution import born, evolve
 from penstock.core.ids import MessageId
 from penstock.core.model import Content, Counts, Message, MoveState, Phase, Queue, QueueName
 from penstock.core.record import Record
+from penstock.core.traits import EVERYTHING
 
 KEYS_REMEMBERED_MAX = 4096  # idempotency keys per queue; the oldest is forgotten
 MOVES_REMEMBERED_MAX = 1000
@@ -73,6 +74,9 @@ class Shelf:
 
 class MemoryStore:
     """A store that forgets."""
+
+    traits = EVERYTHING
+    others = None
 
     def __init__(self) -> None:
         self._shelves: dict[int, Shelf] = {}

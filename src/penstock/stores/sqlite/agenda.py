@@ -22,6 +22,7 @@ class Agenda:
 
     def look_again(self, shelf: Shelf) -> None:
         """Find out anew when a queue has to be looked at."""
+        shelf.next_due_ms = None
         self._unarranged.add(shelf)
 
     def unarranged(self) -> list[Shelf]:
@@ -30,6 +31,10 @@ class Agenda:
         for shelf in shelves:
             shelf.next_due_ms = None
         return [shelf for shelf in shelves if not shelf.is_deleted]
+
+    def is_surely_quiet(self, shelf: Shelf, now_ms: int) -> bool:
+        """Whether it is known without a look that nothing is due in a queue."""
+        return shelf.next_due_ms is not None and shelf.next_due_ms > now_ms
 
     def due(self, now_ms: int) -> list[Shelf]:
         """The queues to be looked at now. Each is to be arranged anew."""

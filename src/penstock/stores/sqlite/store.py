@@ -20,6 +20,7 @@ from penstock.core.errors import StoreFailed
 from penstock.core.evolution import LastingEvent, born, evolve
 from penstock.core.ids import MessageId
 from penstock.core.model import Content, Counts, Message, MoveState, Phase, Queue, QueueName, Settings
+from penstock.core.traits import EVERYTHING
 from penstock.journal.records import SIZE, to_columns
 from penstock.stores.sqlite.checking import check_file
 from penstock.stores.sqlite.contents import Contents
@@ -57,6 +58,9 @@ _as_json = msgspec.json.encode
 
 class SqliteStore:
     """Everything in one file, owned by one process."""
+
+    traits = EVERYTHING
+    others = None
 
     def __init__(self, file: DataFile, journal: JournalLimits) -> None:
         self._file = file
@@ -144,6 +148,8 @@ class SqliteStore:
 
     def expired(self, queue: Queue, now_ms: int, limit: int) -> Sequence[Message]:
         shelf = self._shelves[queue.number]
+        if self._contents.agenda.is_surely_quiet(shelf, now_ms):
+            return ()
         own = self._contents.first(shelf, EXPIRY, limit)[:limit]
         found = {entry[1]: entry[2] for entry in own if entry[0] <= now_ms}
         if queue.settings.retention_ms is not None and len(found) < limit:

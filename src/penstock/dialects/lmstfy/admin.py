@@ -23,7 +23,7 @@ from penstock.core.outcomes import Outcome
 from penstock.core.scope import ALL
 from penstock.dialects import authorization
 from penstock.dialects.http import BodyRule, Denial, KeyRequest, Problem, Request, Response, segments
-from penstock.dialects.lmstfy_answers import NO_CONTENT, TOO_LARGE, as_json, error
+from penstock.dialects.lmstfy.answers import NO_CONTENT, TOO_LARGE, as_json, error
 from penstock.dialects.wire import decode_json, query_parameters
 from penstock.keys.grants import OPEN, Action, Grant, Need, Needs
 from penstock.keys.rates import COUNT_MAX, SECONDS_MAX, Rate

@@ -29,7 +29,7 @@ from penstock.core.commands import (
 from penstock.core.ids import MessageId, from_ulid, from_uuid
 from penstock.core.model import DEFAULT_CONTENT_TYPE, Content, QueueName
 from penstock.dialects.http import Request, Response
-from penstock.dialects.lmstfy_answers import (
+from penstock.dialects.lmstfy.answers import (
     JOB_NOT_FOUND,
     NO_CONTENT,
     TOO_LARGE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.dialects.emodb_requests import queue_name
+from penstock.dialects.emodb.requests import queue_name
 from penstock.dialects.http import Request
 from penstock.dialects.wire import query_parameters
 from penstock.keys.grants import OPEN, Action, Need, Needs

@@ -41,7 +41,7 @@ from penstock.core.outcomes import (
     Unfinished,
 )
 from penstock.dialects.http import BodyRule, Denial, Problem, Request, Response, segments
-from penstock.dialects.lmstfy_answers import (
+from penstock.dialects.lmstfy.answers import (
     NO_CONTENT,
     TOO_LARGE,
     CountDeadLetter,
@@ -52,8 +52,8 @@ from penstock.dialects.lmstfy_answers import (
     write_published,
     write_queue,
 )
-from penstock.dialects.lmstfy_needs import needs_of_path
-from penstock.dialects.lmstfy_requests import (
+from penstock.dialects.lmstfy.needs import needs_of_path
+from penstock.dialects.lmstfy.requests import (
     JOBS_MAX,
     KEY_PARAMETER,
     read_acknowledge,

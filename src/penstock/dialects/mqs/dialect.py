@@ -52,7 +52,7 @@ from penstock.core.outcomes import (
     Unavailable,
     Unfinished,
 )
-from penstock.dialects import authorization, mqs_names, multipart
+from penstock.dialects import authorization
 from penstock.dialects.http import (
     BodyRule,
     Denial,
@@ -63,8 +63,9 @@ from penstock.dialects.http import (
     Response,
     ServerQuery,
 )
-from penstock.dialects.mqs_json import describe, describe_all, describe_with_status, read_settings
-from penstock.dialects.mqs_names import NAME_BYTES_MAX, NAMESPACE, queue_name
+from penstock.dialects.mqs import multipart, names
+from penstock.dialects.mqs.names import NAME_BYTES_MAX, NAMESPACE, queue_name
+from penstock.dialects.mqs.settings_json import describe, describe_all, describe_with_status, read_settings
 from penstock.dialects.wire import (
     error_response,
     header_value,
@@ -128,7 +129,7 @@ class Mqs:
 
     def needs(self, head: Request) -> Needs:
         """By method and path."""
-        return mqs_names.needs(head.method, head.path)
+        return names.needs(head.method, head.path)
 
     def body_rule(self, head: Request) -> BodyRule:
         """Only the payload of a single message may be cut."""
@@ -284,7 +285,8 @@ def _draft(headers: dict[bytes, bytes], payload: bytes) -> Draft | Malformed:
             str(content_type, "latin-1") if content_type else DEFAULT_CONTENT_TYPE,
             str(encoding, "latin-1") if encoding else None,
             trace_id,
-        )
+        ),
+        is_typed=True,
     )
 
 

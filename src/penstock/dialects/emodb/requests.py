@@ -27,8 +27,7 @@ from penstock.core.commands import (
 )
 from penstock.core.ids import MessageId, from_uuid
 from penstock.core.model import Content, Phase, QueueName
-from penstock.dialects import emodb_answers as answers
-from penstock.dialects import emodb_json
+from penstock.dialects.emodb import answers, payloads
 from penstock.dialects.http import Request, Response
 from penstock.dialects.wire import query_parameters, without_parameter
 
@@ -70,14 +69,14 @@ class Sending:
 
     def send(self, name: QueueName, request: Request) -> Command | Response:
         """One message."""
-        message = emodb_json.read_message(request.body)
+        message = payloads.read_message(request.body)
         if isinstance(message, Malformed):
             return answers.problem(400, message.reason)
         return self._publish(name, (message,))
 
     def send_batch(self, name: QueueName, request: Request) -> Command | Response:
         """Many messages to one queue."""
-        messages = emodb_json.read_messages(request.body)
+        messages = payloads.read_messages(request.body)
         if isinstance(messages, Malformed):
             return answers.problem(400, messages.reason)
         if len(messages) > MESSAGES_MAX:
@@ -86,7 +85,7 @@ class Sending:
 
     def send_batches(self, namespace: str, request: Request) -> Command | Response:
         """Many messages to many queues."""
-        by_queue = emodb_json.read_messages_by_queue(request.body)
+        by_queue = payloads.read_messages_by_queue(request.body)
         if isinstance(by_queue, Malformed):
             return answers.problem(400, by_queue.reason)
         if sum(map(len, by_queue.values())) > MESSAGES_MAX:
@@ -105,7 +104,7 @@ class Sending:
         drafts: list[Draft] = []
         for message in messages:
             body = bytes(message)  # a copy: the message must not keep the whole request in memory
-            if len(body) > self._bytes_max and emodb_json.size_without_blanks(body) > self._bytes_max:
+            if len(body) > self._bytes_max and payloads.size_without_blanks(body) > self._bytes_max:
                 return self._too_large
             drafts.append(Draft(Content(body, "application/json")))
         return Publish(name, tuple(drafts), IfMissing.CREATE, dialect="emodb")
@@ -153,7 +152,7 @@ def read_renew(name: QueueName, request: Request) -> Command | Response:
 
 def _message_ids(body: bytes) -> tuple[MessageId, ...] | Response:
     """The ids of a list. What cannot be an id of ours is unknown like one that is gone, and no error."""
-    texts = emodb_json.read_ids(body)
+    texts = payloads.read_ids(body)
     if isinstance(texts, Malformed):
         return answers.problem(400, texts.reason)
     if not texts:

@@ -37,10 +37,9 @@ from penstock.core.outcomes import (
     Unavailable,
     Unfinished,
 )
-from penstock.dialects import emodb_answers as answers
-from penstock.dialects import emodb_requests as requests
-from penstock.dialects.emodb_json import write_messages
-from penstock.dialects.emodb_needs import needs_of_path
+from penstock.dialects.emodb import answers, requests
+from penstock.dialects.emodb.needs import needs_of_path
+from penstock.dialects.emodb.payloads import write_messages
 from penstock.dialects.http import BodyRule, Denial, Problem, Request, Response, segments
 from penstock.dialects.wire import JSON_TYPE, json_response, raw_parameter
 from penstock.keys.grants import OPEN, Needs

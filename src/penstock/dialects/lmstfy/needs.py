@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from penstock.core.model import QueueName
-from penstock.dialects.lmstfy_requests import read_name
+from penstock.dialects.lmstfy.requests import read_name
 from penstock.keys.grants import OPEN, Action, Need, Needs
 
 KEPT_LETTERS_MAX = 512  # longer paths are read anew each time
