@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 from pathlib import Path
 
 NOW_MS = 1415776871123  # the moment in the document
@@ -37,10 +35,3 @@ def put(directory: Path, *names: str) -> None:
 def memory_directory() -> str | None:
     """Where syncs cost nothing, if there is such a place."""
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - a fresh directory below it
-
-
-def namespaces_can_be_made() -> bool:
-    if shutil.which("unshare") is None:
-        return False
-    command = ["unshare", "--user", "--map-root-user", "--mount", "true"]
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0

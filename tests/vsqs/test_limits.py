@@ -1,4 +1,7 @@
-"""The limits of the machine: no watches left, no room left, no right to read."""
+"""The limits of the machine: no watches left, no room left, no right to read.
+
+They are set in user namespaces. Where nobody can make those, `PENSTOCK_VSQS_WITHOUT_LIMITS=1` leaves it out.
+"""
 
 from __future__ import annotations
 
