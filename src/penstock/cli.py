@@ -27,6 +27,7 @@ from penstock.config_sources import (
 from penstock.core.errors import ConfigError, PenstockError
 from penstock.key_commands import key_group
 from penstock.mqcore_commands import mqcore_group
+from penstock.vsqs_commands import vsqs_group
 
 # Something a person can mend, as opposed to a bug; the same code click uses for a wrong command line.
 EXIT_MENDABLE = 2
@@ -111,6 +112,7 @@ def show_config(**options: Any) -> None:
 
 
 commands.add_command(key_group)
+commands.add_command(vsqs_group)
 
 
 def described(resolved: Resolved) -> str:
