@@ -88,7 +88,7 @@ class Deadlines:
         entry = (at_ms, message.sequence, message)
         entries = self._entries
         self._living += 1
-        if not entries or entries[-1][0] < at_ms:
+        if not entries or entries[-1][:2] < entry[:2]:
             entries.append(entry)
         else:
             place = bisect_left(entries, entry[:2])
