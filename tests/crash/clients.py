@@ -43,10 +43,12 @@ class Clients:
         self._random = random.Random(seed)
         self._labels = count()
         self._is_ending = threading.Event()
+        self._has_no_power = threading.Event()
         self._threads: list[threading.Thread] = []
 
     def start(self, server: ServerProcess) -> None:
         self._is_ending.clear()
+        self._has_no_power.clear()
         roles = [*[self._publish] * PUBLISHERS, *[self._consume] * CONSUMERS, self._read_journal]
         for role in roles:
             chance = random.Random(self._random.random())
@@ -76,13 +78,34 @@ class Clients:
         finally:
             connection.close()
 
+    def lose_power(self) -> None:
+        """Hear nothing from now on: a machine whose power is cut sends no more answers.
+
+        Ours lives on without its disk, and a file system that is cut off in the middle of a sync may still
+        report that sync as done.
+        """
+        self._has_no_power.set()
+
+    def _ask(
+        self,
+        connection: HTTPConnection,
+        method: str,
+        target: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> tuple[int, HTTPMessage, bytes]:
+        answer = exchange(connection, method, target, body, headers)
+        if self._has_no_power.is_set():
+            raise HTTPException("the power was cut")
+        return answer
+
     def _publish(self, connection: HTTPConnection, chance: random.Random) -> None:
         queue = chance.choice(list(self._visibilities_s))
         label = f"m{next(self._labels)}"
         size = LARGE_BYTES if chance.random() < LARGE_SHARE else chance.randrange(SMALL_BYTES_MAX)
         self.history.publish_tried(label, queue)
         body = f"{label} ".encode().ljust(size, b".")
-        status, _, _ = exchange(connection, "POST", f"/messages/{queue}", body)
+        status, _, _ = self._ask(connection, "POST", f"/messages/{queue}", body)
         if status == 201:
             self.history.publish_promised(label)
         else:
@@ -98,7 +121,7 @@ class Clients:
         """The label of the next message; None if there is none."""
         asked_at = self.history.now()
         headers = {"X-MQS-MAX-WAIT-TIME": str(wait_s)}
-        status, answer_headers, body = exchange(connection, "GET", f"/messages/{queue}", None, headers)
+        status, answer_headers, body = self._ask(connection, "GET", f"/messages/{queue}", None, headers)
         if status != 200:
             self._wonder("receive", status, but_for=204)
             return None
@@ -110,7 +133,7 @@ class Clients:
     def delete(self, connection: HTTPConnection, label: str) -> None:
         self.history.delete_tried(label)
         message_id = self.history.lives[label].receives[-1].message_id
-        status, _, _ = exchange(connection, "DELETE", f"/messages/{message_id}")
+        status, _, _ = self._ask(connection, "DELETE", f"/messages/{message_id}")
         if status == 204:
             self.history.delete_promised(label)
         elif status == 404:
@@ -121,7 +144,7 @@ class Clients:
     def _read_journal(self, connection: HTTPConnection, chance: random.Random) -> None:  # noqa: ARG002
         lines = self.journal.lines
         headers = {"Accept": "application/x-ndjson"}
-        status, _, body = exchange(connection, "GET", f"/journal?after={len(lines)}", None, headers)
+        status, _, body = self._ask(connection, "GET", f"/journal?after={len(lines)}", None, headers)
         if status != 200:
             self._wonder("journal", status)
             return

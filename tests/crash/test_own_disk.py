@@ -55,6 +55,7 @@ def cut_power_under_load(
         assert server.count("q") == before.count_by_queue.get("q", 0)
         clients.start(server)
         time.sleep(chance.uniform(0, LOAD_S_MAX))
+        clients.lose_power()
         disk.cut_power()
         time.sleep(AFTER_CUT_S)
     clients.end()
