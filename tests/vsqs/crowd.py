@@ -48,8 +48,7 @@ class Received(NamedTuple):
     deleted_s: float | None
 
 
-def publish(queue: Queue | NaiveQueue, publisher: int, seconds: float) -> Iterator[Published]:
-    until_s = time.monotonic() + seconds
+def publish(queue: Queue | NaiveQueue, publisher: int, until_s: float) -> Iterator[Published]:
     number = 0
     while time.monotonic() < until_s:
         yield Published(publisher, number, queue.publish(f"{publisher} {number}".encode()))
@@ -62,16 +61,17 @@ def look(queue: Queue | NaiveQueue) -> tuple[str, bytes] | tuple[None, None]:
     return queue.receive(round(VISIBILITY_S * 1000))
 
 
-def consume(queue: Queue | NaiveQueue, seed: int) -> Iterator[Received]:
+def consume(queue: Queue | NaiveQueue, seed: int, until_s: float) -> Iterator[Received]:
+    """Goes on until everybody has stopped publishing and nothing has come for a while."""
     chance = random.Random(seed)
-    idle_since_s = time.monotonic()
+    idle_since_s = until_s
     while (began_s := time.monotonic()) < idle_since_s + IDLE_S:
         message_id, data = look(queue)
         ended_s = time.monotonic()
         if message_id is None or data is None:
             time.sleep(0.002)  # those who look once would do nothing else
             continue
-        idle_since_s = ended_s
+        idle_since_s = max(until_s, ended_s)
         publisher, number = map(int, data.split())
         deleted_s = None
         if chance.random() >= FORGETS:
@@ -80,12 +80,13 @@ def consume(queue: Queue | NaiveQueue, seed: int) -> Iterator[Received]:
         yield Received(message_id, publisher, number, began_s, ended_s, deleted_s)
 
 
-def main(kind: str, role: str, directory: str, number: str, seconds: str) -> None:
+def main(kind: str, role: str, directory: str, number: str, until_s: str) -> None:
     if kind == "listing":
         Watcher.subscribe = lambda *_: None  # type: ignore[method-assign]
     queue = NaiveQueue(Path(directory)) if kind == "naive" else Queue(directory)
     seen: Iterator[Published | Received]
-    seen = publish(queue, int(number), float(seconds)) if role == "publish" else consume(queue, int(number))
+    act = publish if role == "publish" else consume
+    seen = act(queue, int(number), float(until_s))
     for each in seen:
         print(json.dumps(each))
 
@@ -95,10 +96,11 @@ def run_crowd(
 ) -> tuple[list[Published], list[Received]]:
     """Let processes of these kinds publish and consume; what they saw when all was quiet again."""
     processes: list[tuple[str, subprocess.Popen[str]]] = []
+    until_s = time.monotonic() + seconds
     for role, kinds in (("publish", publishers), ("consume", consumers)):
         for number, kind in enumerate(kinds):
             command = [sys.executable, "-m", "tests.vsqs.crowd", kind, role, str(directory), str(number)]
-            process = subprocess.Popen([*command, str(seconds)], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+            process = subprocess.Popen([*command, str(until_s)], stdout=subprocess.PIPE, text=True, cwd=ROOT)
             processes.append((role, process))
     outputs = [(role, process.communicate(timeout=seconds + 120)[0]) for role, process in processes]
     assert [process.returncode for _, process in processes] == [0] * len(processes)

@@ -1,11 +1,18 @@
-"""A clock to move, and short ways to look at a directory."""
+"""A clock to move, calls that wait, and short ways to look at a directory."""
 
 from __future__ import annotations
 
 import os
+import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Generic, TypeVar
 
 NOW_MS = 1415776871123  # the moment in the document
+
+
+SOON_S = 5  # a busy machine takes its time
+Result = TypeVar("Result")
 
 
 class Clock:
@@ -35,3 +42,25 @@ def put(directory: Path, *names: str) -> None:
 def memory_directory() -> str | None:
     """Where syncs cost nothing, if there is such a place."""
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - a fresh directory below it
+
+
+class Started(Generic[Result]):
+    """A call in a thread of its own, which had time to begin waiting."""
+
+    def __init__(self, call: Callable[[], Result], begins_within_s: float = 0.05) -> None:
+        self._call = call
+        self._results: list[Result] = []
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+        self._thread.join(begins_within_s)
+
+    def _run(self) -> None:
+        self._results.append(self._call())
+
+    def is_waiting(self) -> bool:
+        return self._thread.is_alive()
+
+    def result(self) -> Result:
+        self._thread.join(SOON_S)
+        assert self._results, "it still waits, or failed"
+        return self._results[0]

@@ -11,7 +11,7 @@ from tests.vsqs.crowd import check, run_crowd
 from tests.vsqs.naive import NaiveQueue
 from tests.vsqs.support import Clock, names_in, put
 
-SECONDS = 2.0
+SECONDS = 1.0
 
 
 def test_what_the_other_publishes_we_consume(directory: Path) -> None:

@@ -93,7 +93,7 @@ def test_after_a_power_cut_no_acknowledged_delete_is_undone_though_nothing_else_
         for number in range(CUTS):
             directory = disk.root / f"queue-{number}"
             with Queue(directory) as queue:
-                ids = {queue.publish(b"payload") for _ in range(20)}
+                ids = set(queue.publish_many([b"payload"] * 500))  # more than there is time for
             consumer = start(CONSUMER, directory, "")
             assert consumer.stdout is not None
             words = [consumer.stdout.readline().split() for _ in range(12 + number)]

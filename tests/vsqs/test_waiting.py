@@ -5,21 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Generic, TypeVar
 
 import pytest
 
 from penstock.vsqs import Queue
 from penstock.vsqs.watching import Watcher
-
-Result = TypeVar("Result")
+from tests.vsqs.support import SOON_S, Started
 
 LONG_S = 30  # nobody waits that long unless something is broken
-SOON_S = 5
 
 
 @pytest.fixture(params=["told", "listing"], autouse=True)
@@ -60,28 +56,6 @@ def elsewhere(directory: Path) -> Iterator[Elsewhere]:
     process = Elsewhere(directory)
     yield process
     process.end()
-
-
-class Started(Generic[Result]):
-    """A call in a thread of its own, which had time to begin waiting."""
-
-    def __init__(self, call: Callable[[], Result], begins_within_s: float = 0.05) -> None:
-        self._call = call
-        self._results: list[Result] = []
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-        self._thread.join(begins_within_s)
-
-    def _run(self) -> None:
-        self._results.append(self._call())
-
-    def is_waiting(self) -> bool:
-        return self._thread.is_alive()
-
-    def result(self) -> Result:
-        self._thread.join(SOON_S)
-        assert self._results, "it still waits, or failed"
-        return self._results[0]
 
 
 def test_a_waiting_consumer_gets_what_another_process_publishes(
@@ -166,20 +140,6 @@ def test_when_the_first_who_waits_gives_up_the_others_still_hear(directory: Path
         other.publish(b"payload")
         queue.publish(b"payload")
         assert all(each.result()[1] == b"payload" for each in patient)
-
-
-def test_news_that_another_thread_happens_to_read_reaches_those_who_wait(directory: Path) -> None:
-    with Queue(directory) as queue, Queue(directory.with_name("other")) as other:
-        other.size()
-        message = directory.with_name("message")
-        for _ in range(200):
-            received = Started(queue.receive, begins_within_s=0.002)
-            message.write_bytes(b"payload")
-            message.rename(directory / "1415776871123")
-            other.size()
-            message_id, _ = received.result()
-            assert message_id is not None
-            queue.delete(message_id)
 
 
 def test_those_who_wait_on_a_queue_that_is_closed_are_told(directory: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from penstock.vsqs import Queue, QueueManager
 from penstock.vsqs.watching import Watcher
-from tests.vsqs.support import Clock, put
+from tests.vsqs.support import Clock, Started, put
 
 KERNEL_KEEPS = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
 
@@ -122,6 +122,20 @@ def test_a_fork_in_the_middle_of_a_call_leaves_the_child_able_to_work(directory:
         waiting.join(10)
         assert child.exitcode == 0
         assert not waiting.is_alive()
+
+
+def test_news_that_another_thread_happens_to_read_reaches_those_who_wait(directory: Path) -> None:
+    with Queue(directory) as queue, Queue(directory.with_name("other")) as other:
+        other.size()
+        message = directory.with_name("message")
+        for _ in range(200):
+            received = Started(queue.receive, begins_within_s=0.002)
+            message.write_bytes(b"payload")
+            message.rename(directory / "1415776871123")
+            other.size()
+            message_id, _ = received.result()
+            assert message_id is not None
+            queue.delete(message_id)
 
 
 def test_a_watch_on_what_is_not_a_directory_is_no_watch(directory: Path) -> None:

@@ -24,8 +24,8 @@ class Index:
         self._extensions: dict[str, tuple[str, ...]] = {}  # by id; more than one only if others err
         self._ready: list[tuple[int, str]] = []  # (published, id)
         self._claims: list[tuple[int, str, str]] = []  # (expires, id, extension)
-        self._ready_count = 0
-        self._claim_count = 0
+        self.ready_count = 0
+        self.claim_count = 0
         self.drafts: set[str] = set()  # ids of messages that are being written
         self._passed_over: dict[str, int] = {}  # ids that cannot be received, until when
         self.highest_us = 0  # of all ids that were ever seen
@@ -33,13 +33,13 @@ class Index:
     @property
     def size(self) -> int:
         """Messages that are ready or being consumed."""
-        return self._ready_count + self._claim_count
+        return self.ready_count + self.claim_count
 
     def replace(self, names: Iterable[str], now_us: int) -> None:
         """Start over with a listing."""
         self._extensions.clear()
         self.drafts.clear()
-        self._ready_count = self._claim_count = 0
+        self.ready_count = self.claim_count = 0
         self._passed_over = {id_: until for id_, until in self._passed_over.items() if until > now_us}
         for name in names:
             self._add(name)
@@ -67,9 +67,9 @@ class Index:
         else:
             del self._extensions[file.id]
         self._count(file, -1)
-        if len(self._ready) > 2 * self._ready_count + _GONE_ENTRIES_MAX:
+        if len(self._ready) > 2 * self.ready_count + _GONE_ENTRIES_MAX:
             self._rebuild_ready()
-        if len(self._claims) > 2 * self._claim_count + _GONE_ENTRIES_MAX:
+        if len(self._claims) > 2 * self.claim_count + _GONE_ENTRIES_MAX:
             self._rebuild_claims()
 
     def extensions(self, message_id: str) -> tuple[str, ...]:
@@ -79,11 +79,24 @@ class Index:
     def oldest_ready(self) -> str | None:
         """The id of the message that is next in line."""
         while self._ready:
-            message_id = self._ready[0][1]
-            if READY in self.extensions(message_id) and message_id not in self._passed_over:
-                return message_id
+            if self._is_ready(self._ready[0][1]):
+                return self._ready[0][1]
             heappop(self._ready)
         return None
+
+    def first_ready(self, limit: int) -> list[str]:
+        """The ids of the messages that are first in line."""
+        found: list[tuple[int, str]] = []
+        while self._ready and len(found) < limit:
+            entry = heappop(self._ready)
+            if self._is_ready(entry[1]) and entry not in found[-1:]:
+                found.append(entry)
+        for entry in found:
+            heappush(self._ready, entry)
+        return [message_id for _, message_id in found]
+
+    def _is_ready(self, message_id: str) -> bool:
+        return READY in self.extensions(message_id) and message_id not in self._passed_over
 
     def pass_over(self, message_id: str, until_us: int) -> None:
         """Let others go first, up to the first listing after a moment."""
@@ -91,15 +104,22 @@ class Index:
 
     def expired(self, now_us: int) -> list[FileName]:
         """The claims that are over, soonest first, save where they would hit a message of the same id."""
-        over = []
-        while self._claims and self._claims[0][0] <= now_us:
-            _, message_id, extension = heappop(self._claims)
-            if extension in self.extensions(message_id):
-                over.append(FileName(message_id, extension))
-        # What becomes of them is told by whoever watches the directory; until then they are still here.
-        for file in over:
-            heappush(self._claims, (moment_us(file.extension), file.id, file.extension))
+        over = self._first_claims(self.claim_count, now_us)
         return [file for file in over if READY not in self.extensions(file.id)]
+
+    def first_claims(self, limit: int) -> list[FileName]:
+        """The claims that end first."""
+        return self._first_claims(limit, None)
+
+    def _first_claims(self, limit: int, until_us: int | None) -> list[FileName]:
+        found: list[tuple[int, str, str]] = []
+        while self._claims and len(found) < limit and (until_us is None or self._claims[0][0] <= until_us):
+            entry = heappop(self._claims)
+            if entry[2] in self.extensions(entry[1]) and entry not in found[-1:]:
+                found.append(entry)
+        for entry in found:
+            heappush(self._claims, entry)
+        return [FileName(message_id, extension) for _, message_id, extension in found]
 
     def next_expiry_us(self) -> int | None:
         """When the next claim is over."""
@@ -133,9 +153,9 @@ class Index:
 
     def _count(self, file: FileName, difference: int) -> None:
         if file.extension == READY:
-            self._ready_count += difference
+            self.ready_count += difference
         elif file.extension != NEW:
-            self._claim_count += difference
+            self.claim_count += difference
         elif difference > 0:
             self.drafts.add(file.id)
         else:
