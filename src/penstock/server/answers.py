@@ -50,9 +50,16 @@ class AnswerLine:
         """Give an answer as soon as it is its turn. False: nobody is there to take it."""
         if self._transport.is_closing():
             return False
-        exchange.ready = data
-        if self.exchanges[0] is exchange:
+        exchanges = self.exchanges
+        if exchanges[0] is not exchange:
+            exchange.ready = data
+        elif len(exchanges) > 1 or exchange.closes or self.is_ending or self.on_room is not None:
+            exchange.ready = data
             self._flush()
+        else:  # as nearly always: the only request under way
+            exchanges.popleft()
+            self._transport.write(data)
+            self.quiet_since = self.service.coarse_now
         return True
 
     def write_piece(self, data: bytes) -> None:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from penstock.server.answers import AnswerLine
     from penstock.server.streams import Stream
 
+_FAULTS = (Unavailable, Crashed)
 _SERVER_QUERIES = (JournalQuery, JournalLatest, HealthCheck, KeyRequest)
 
 _FAILED = "the service failed; its log has more under this request's id"
@@ -100,15 +101,18 @@ class Exchange(msgspec.Struct, eq=False):
         """Tell the client how its command went. False: it has gone, and takes nothing."""
         command, self.command = self.command, None
         assert command is not None, "answered twice"
-        if isinstance(outcome, Unavailable):
-            return self.refuse(Problem.UNAVAILABLE, _STORE_FAILED)
-        if isinstance(outcome, Crashed):
-            return self.refuse(Problem.INTERNAL, _FAILED)
+        if isinstance(outcome, _FAULTS):
+            return self._confess(outcome)
         try:
             response = self.dialect.write(command, outcome, self.line.service.engine.decided_at_ms)
         except Exception as error:  # noqa: BLE001 - a fault in one dialect must not reach the other clients
             return self.crash(f"writing {self.dialect.name}", error)
         return self.respond(response)
+
+    def _confess(self, fault: Unavailable | Crashed) -> bool:
+        if isinstance(fault, Crashed):
+            return self.refuse(Problem.INTERNAL, _FAILED)
+        return self.refuse(Problem.UNAVAILABLE, _STORE_FAILED)
 
     def respond(self, response: Response) -> bool:
         if response.status >= 500:
