@@ -135,11 +135,11 @@ class Contents:
         if not window.is_whole and window.is_short_of(limit):
             self.write()
             wanted = max(limit, ENTRIES_FILLED)
-            for _, _, message in window.entries:
-                self._let_go_of_content(message)
-            read = self._read_in_order if run == IN_ORDER else self._read_run
-            entries = read(shelf, run, wanted)
-            window.fill(entries, is_whole=len(entries) < wanted)
+            if run == IN_ORDER:
+                self._read_on_in_order(shelf, wanted)
+            else:
+                entries = self._read_run(shelf, run, wanted)
+                window.fill(entries, is_whole=len(entries) < wanted)
         return window.entries
 
     def oldest(self, shelf: Shelf) -> Message | None:
@@ -189,8 +189,11 @@ class Contents:
         found = [_message_from(row, queue) for row in rows]
         return [self.claimed.get(message.id, message) for message in found]
 
-    def _read_in_order(self, shelf: Shelf, run: int, limit: int) -> list[Entry]:  # noqa: ARG002 - as _read_run
-        bindings = (CONTENT_READ_AHEAD_BYTES_MAX, shelf.queue.number, shelf.in_order_hint, limit)
+    def _read_on_in_order(self, shelf: Shelf, wanted: int) -> None:
+        """Go on behind the last that is at hand: what is missing there has never been in memory."""
+        window = shelf.windows[IN_ORDER]
+        start = window.entries[-1][1] + 1 if window.entries else shelf.in_order_hint
+        bindings = (CONTENT_READ_AHEAD_BYTES_MAX, shelf.queue.number, start, wanted)
         entries: list[Entry] = []
         for row in self._reader.execute(_IN_ORDER, bindings):
             message = _message_from(row[:_COLUMN_COUNT], shelf.queue)
@@ -198,8 +201,8 @@ class Contents:
             if body is not None:
                 self._keep_content(message, content_from(body, content_type, detail))
             entries.append((message.at_ms, message.sequence, message))
-        shelf.in_order_hint = entries[0][1] if entries else self.last_sequence
-        return entries
+        shelf.in_order_hint = entries[-1][1] + 1 if entries else self.last_sequence
+        window.fill([*window.entries, *entries], is_whole=len(entries) < wanted)
 
     def _read_run(self, shelf: Shelf, run: int, limit: int) -> list[Entry]:
         rows = self._reader.execute(_RUN, (shelf.queue.number, int(run), limit))
@@ -236,6 +239,7 @@ class Contents:
             shelf.in_order_hint = min(shelf.in_order_hint, message.sequence)
             pushed_out = shelf.windows[IN_ORDER].add(at_ms, message)
             if pushed_out is not None:
+                shelf.in_order_hint = min(shelf.in_order_hint, pushed_out.sequence)
                 self._let_go_of_content(pushed_out)
             return
         ledger.places[shelf.queue.number, phase, at_ms, message.sequence] = True

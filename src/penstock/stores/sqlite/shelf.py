@@ -35,7 +35,7 @@ class Shelf:
         self.deadlines = Deadlines()
         self.next_due_ms: int | None = None  # when it is looked at by itself, if that is arranged
         # Where to begin to look in the file: no message that is sought has a lower sequence.
-        self.in_order_hint = 0  # of those that are ready since their publish
+        self.in_order_hint = 0  # of those that are ready since their publish, and not in the window
         self.oldest_hint = 0  # of those that are not dead
 
     def _is_surely_empty(self, run: int) -> bool:
