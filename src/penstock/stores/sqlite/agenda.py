@@ -34,6 +34,8 @@ class Agenda:
 
     def is_surely_quiet(self, shelf: Shelf, now_ms: int) -> bool:
         """Whether it is known without a look that nothing is due in a queue."""
+        if shelf in self._unarranged:
+            return False  # what is arranged for it is only what was added since
         return shelf.next_due_ms is not None and shelf.next_due_ms > now_ms
 
     def due(self, now_ms: int) -> list[Shelf]:
