@@ -12,16 +12,21 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from subprocess import PIPE
 from types import TracebackType
 from typing import Self
 
 UNMOUNT_S_MAX = 10.0
 
+_AS_ROOT = () if os.geteuid() == 0 else ("sudo", "-n")
+
+# A process that waits for a word, because starting one would take longer than many a sync.
 # EXT4_IOC_SHUTDOWN, that is _IOR('X', 125, __u32), with "without flushing the log".
-_CUT = """
+_SWITCH = """
 import fcntl, os, struct, sys
-directory = os.open(sys.argv[1], os.O_RDONLY)
-fcntl.ioctl(directory, 2 << 30 | 4 << 16 | ord("X") << 8 | 125, struct.pack("I", 2))
+if sys.stdin.readline():
+    directory = os.open(sys.argv[1], os.O_RDONLY)
+    fcntl.ioctl(directory, 2 << 30 | 4 << 16 | ord("X") << 8 | 125, struct.pack("I", 2))
 """
 
 
@@ -39,39 +44,39 @@ class DiskImage:
             image.truncate(self._size_mb * 1_000_000)
         _run("mkfs.ext4", "-q", "-F", str(self._image))
         self._mount()
-        _as_root("chown", str(os.geteuid()), str(self.root))
+        _run(*_AS_ROOT, "chown", str(os.geteuid()), str(self.root))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._switch.communicate()
         self._unmount()
 
     def cut_power(self) -> None:
-        _as_root(sys.executable, "-c", _CUT, str(self.root))
+        _, complaint = self._switch.communicate("now\n")
+        assert self._switch.returncode == 0, complaint
 
     def restart(self) -> None:
-        """Bring the disk back as the machine would after the cut. Nobody may have a file on it open."""
+        """Bring the disk back as the machine would after a cut. Nobody may have a file on it open."""
         self._unmount()
         self._mount()
 
     def _mount(self) -> None:
-        _as_root("mount", "-o", "loop", str(self._image), str(self.root))
+        _run(*_AS_ROOT, "mount", "-o", "loop", str(self._image), str(self.root))
+        command = [*_AS_ROOT, sys.executable, "-c", _SWITCH, str(self.root)]
+        self._switch = subprocess.Popen(command, stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True)
 
     def _unmount(self) -> None:
         deadline = time.monotonic() + UNMOUNT_S_MAX
         while True:
             try:
-                _as_root("umount", str(self.root))
+                _run(*_AS_ROOT, "umount", str(self.root))
                 return
             except AssertionError:  # the kernel still writes, or has not let go of a killed process yet
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(0.05)
-
-
-def _as_root(*command: str) -> None:
-    _run(*([] if os.geteuid() == 0 else ["sudo", "-n"]), *command)
 
 
 def _run(*command: str) -> None:
