@@ -26,7 +26,8 @@ from tests.stores.random_commands import Lots
 from tests.stores.twins import Twins
 
 EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", "0"))
-SEEDS = [SystemRandom().getrandbits(32) for _ in range(EXAMPLES)] or range(6)
+# The last of these once led to a queue in which something was due and that was taken for quiet.
+SEEDS = [SystemRandom().getrandbits(32) for _ in range(EXAMPLES)] or [*range(6), 2363158512]
 STEPS_OF_A_WALK = 300
 BOUNDED = settings(
     max_examples=EXAMPLES or 20,
