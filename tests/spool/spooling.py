@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -144,4 +145,8 @@ class Server(Driver):
 def tree(root: Path) -> dict[str, str]:
     """Every file in MQ-Core's folders with what is in it."""
     files = [path for folder in FOUR for path in sorted((root / folder).rglob("*")) if path.is_file()]
-    return {path.relative_to(root).as_posix(): path.read_text() for path in files}
+    found: dict[str, str] = {}
+    for path in files:
+        with suppress(FileNotFoundError):  # moved or unlinked by a daemon meanwhile
+            found[path.relative_to(root).as_posix()] = path.read_text()
+    return found
